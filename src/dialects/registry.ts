@@ -1,0 +1,10 @@
+/** The one place that knows every dialect. */
+import { anthropic } from "./anthropic.ts";
+import type { Dialect, DialectName } from "./dialect.ts";
+import { openAiChat } from "./openai-chat.ts";
+
+const dialects: Record<DialectName, Dialect> = { "openai-chat": openAiChat, anthropic };
+
+export function dialectOf(name: DialectName): Dialect {
+  return dialects[name];
+}

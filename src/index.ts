@@ -1,0 +1,7 @@
+/** Worker entry: mounts the app and exports the object's class, nothing else. */
+import { configOf } from "./env.ts";
+import { createApp } from "./gateway/app.ts";
+
+export { SessionObject } from "../test/support/placeholder-object.ts";
+
+export default createApp({ gateOf: configOf });

@@ -1,0 +1,91 @@
+/**
+ * The runtime's side of the feed: accepts sockets under hibernation and lends them to it. Holds no rule of
+ * its own.
+ */
+import { Refusal } from "../failure.ts";
+import { closeFeed, type FeedSocket, type FeedSource, openFeed, publishTo, reap, receive } from "./feed.ts";
+import type { CloseReason, WireEvent } from "./protocol.ts";
+
+/** Sockets of one session at a time: each may hold a window of frames in the isolate's memory. */
+export const MAX_SOCKETS = 32;
+
+/**
+ * Answers `GET /live?after=` (default 0, the whole log) with a socket that goes on through evictions of the
+ * object.
+ * @throws Refusal `bad-request` (no upgrade; `after` not a seq of this log), `overloaded` (32 sockets are
+ * open).
+ */
+export function acceptLive(
+  ctx: DurableObjectState,
+  request: Request,
+  tenant: string,
+  source: FeedSource,
+  now: number,
+): Response {
+  if (request.headers.get("upgrade")?.toLowerCase() !== "websocket") {
+    throw new Refusal("bad-request", "This path is a WebSocket: send Upgrade: websocket.", { at: "upgrade" });
+  }
+  const after = afterOf(new URL(request.url).searchParams.get("after"), source.end());
+  if (open(ctx.getWebSockets()).length >= MAX_SOCKETS) reap(open(ctx.getWebSockets()).map(lend), now);
+  if (open(ctx.getWebSockets()).length >= MAX_SOCKETS) {
+    throw new Refusal("overloaded", `A session takes ${MAX_SOCKETS} sockets at a time.`);
+  }
+  const pair = new WebSocketPair();
+  ctx.acceptWebSocket(pair[1]);
+  ctx.setWebSocketAutoResponse(new WebSocketRequestResponsePair("ping", "pong"));
+  openFeed(lend(pair[1]), source, { tenant, after, now });
+  return new Response(null, { status: 101, webSocket: pair[0] });
+}
+
+/** For `webSocketMessage`. */
+export function onLiveMessage(
+  ws: WebSocket,
+  data: string | ArrayBuffer,
+  source: FeedSource,
+  now: number,
+): void {
+  for (const socket of open([ws])) receive(lend(socket), data, source, now);
+}
+
+/**
+ * After each commit, with the events it appended: `publish(ctx.getWebSockets(), events, source, now)`.
+ * Never throws.
+ */
+export function publish(
+  sockets: readonly WebSocket[],
+  events: readonly WireEvent[],
+  source: FeedSource,
+  now: number,
+): void {
+  publishTo(open(sockets).map(lend), events, source, now);
+}
+
+/** Ends all sockets, for the session's end. Never throws. */
+export function closeLive(sockets: readonly WebSocket[], reason: CloseReason): void {
+  closeFeed(open(sockets).map(lend), reason);
+}
+
+function afterOf(text: string | null, end: number): number {
+  if (text === null) return 0;
+  const after = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+  if (after <= end) return after;
+  throw new Refusal("bad-request", "`after` is not a seq of this log.", { at: "after" });
+}
+
+/** A socket that was closed stays listed until the other side agrees. */
+function open(sockets: readonly WebSocket[]): WebSocket[] {
+  return sockets.filter((ws) => ws.readyState === WebSocket.READY_STATE_OPEN);
+}
+
+function lend(ws: WebSocket): FeedSocket {
+  return {
+    send: (text) => ws.send(text),
+    close: (code, reason) => ws.close(code, reason),
+    get attachment() {
+      return ws.deserializeAttachment();
+    },
+    set attachment(value: unknown) {
+      ws.serializeAttachment(value);
+    },
+  };
+}

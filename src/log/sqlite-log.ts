@@ -1,0 +1,354 @@
+/**
+ * The event-log contract over the object's SQLite database. All SQL on the log and its projections lives here.
+ * Bodies are split at 1.5 MiB: a row holds at most 2 MB in production, which local workerd does not enforce (platform.md 1.4).
+ */
+import { Defect } from "../failure.ts";
+import type { EventRow, EventType, NodeRow } from "./events.ts";
+import type { Branch, Claim, EnvelopeRow, EventLog, ReadOptions, View } from "./event-log.ts";
+import type { Sql } from "./migrations.ts";
+
+export const PART_BYTES = 1_572_864;
+
+export interface SqlDatabase {
+  sql: Sql;
+  transactionSync<T>(work: () => T): T;
+}
+
+const NODE_COLUMNS = `seq, type, at, branch, step, meta, size, price, bytes, images, flags,
+  parent, jump, depth, cum, cum_bytes, cum_images, open, turn, anchor`;
+
+interface EventRecord extends Record<string, SqlStorageValue> {
+  seq: number;
+  type: string;
+  at: number;
+  branch: number;
+  step: number;
+  meta: string | null;
+  size: number;
+  price: number | null;
+  bytes: number | null;
+  images: number | null;
+  flags: number | null;
+  parent: number | null;
+  jump: number | null;
+  depth: number | null;
+  cum: number | null;
+  cum_bytes: number | null;
+  cum_images: number | null;
+  open: string | null;
+  turn: number | null;
+  anchor: number | null;
+}
+
+const SAMPLED = 1;
+const MEND = 2;
+const THINKING = 4;
+
+export function createSqliteLog(database: SqlDatabase): EventLog {
+  return new SqliteLog(database);
+}
+
+class SqliteLog implements EventLog {
+  private readonly db: SqlDatabase;
+
+  constructor(database: SqlDatabase) {
+    this.db = database;
+  }
+
+  transaction<T>(work: () => T): T {
+    return this.db.transactionSync(work);
+  }
+
+  end(): number {
+    return this.one<{ seq: number }>("SELECT seq FROM event ORDER BY seq DESC LIMIT 1")?.seq ?? 0;
+  }
+
+  insert(row: EventRow, body: Uint8Array | undefined): void {
+    const meta = row.meta === null ? null : JSON.stringify(row.meta);
+    if (meta !== null && meta.length > PART_BYTES / 3) throw new Defect(`meta of ${row.type} is too large for a row`);
+    const parts = body === undefined ? 0 : Math.max(1, Math.ceil(body.byteLength / PART_BYTES));
+    const node = row.node;
+    this.run(
+      `INSERT INTO event (seq, type, at, branch, step, meta, body, size, parts, price, bytes, images, flags,
+        parent, jump, depth, cum, cum_bytes, cum_images, open, turn, anchor)
+       VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
+      row.seq,
+      row.type,
+      row.at,
+      row.branch,
+      row.step,
+      meta === "{}" ? null : meta,
+      body?.subarray(0, PART_BYTES) ?? null,
+      row.size,
+      parts,
+      row.price,
+      row.bytes,
+      row.images,
+      (row.sampled ? SAMPLED : 0) | (row.mend ? MEND : 0) | (row.thinking ? THINKING : 0),
+      node?.parent ?? null,
+      node?.jump ?? null,
+      node?.depth ?? null,
+      node?.cum.tokens ?? null,
+      node?.cum.bytes ?? null,
+      node?.cum.images ?? null,
+      node && node.open.length > 0 ? JSON.stringify(node.open) : null,
+      node ? Number(node.turn) : null,
+      node?.anchor ?? null,
+    );
+    for (let n = 1; n < parts; n++) {
+      const bytes = body!.subarray(n * PART_BYTES, (n + 1) * PART_BYTES);
+      this.run("INSERT INTO part (seq, n, bytes) VALUES (?,?,?)", row.seq, n, bytes);
+    }
+    if (row.type === "compaction/summary") {
+      this.run("INSERT INTO checkpoint (seq, branch) VALUES (?,?)", row.seq, row.branch);
+    }
+  }
+
+  event(seq: number): EventRow | undefined {
+    const record = this.one<EventRecord>(`SELECT ${NODE_COLUMNS} FROM event WHERE seq = ?`, seq);
+    return record && eventOf(record);
+  }
+
+  body(seq: number): Uint8Array {
+    const first = this.one<{ body: ArrayBuffer | null; parts: number }>(
+      "SELECT body, parts FROM event WHERE seq = ?",
+      seq,
+    );
+    if (first?.body == null) return new Uint8Array(0);
+    if (first.parts <= 1) return new Uint8Array(first.body);
+    const rest = this.all<{ bytes: ArrayBuffer }>("SELECT bytes FROM part WHERE seq = ? ORDER BY n", seq);
+    return join([first.body, ...rest.map((row) => row.bytes)]);
+  }
+
+  read(after: number, { limit, maxBytes, branch }: ReadOptions): EventRow[] {
+    const where = branch === undefined ? "seq > ?" : "seq > ? AND branch = ?";
+    const bindings = branch === undefined ? [after] : [after, branch];
+    const rows: EventRow[] = [];
+    let bytes = 0;
+    const query = `SELECT ${NODE_COLUMNS} FROM event WHERE ${where} ORDER BY seq LIMIT ${Math.floor(limit)}`;
+    for (const record of this.db.sql.exec<EventRecord>(query, ...bindings)) {
+      bytes += record.size + (record.meta?.length ?? 0);
+      if (rows.length > 0 && bytes > maxBytes) break;
+      rows.push(eventOf(record));
+    }
+    return rows;
+  }
+
+  path(head: number, above: number): NodeRow[] {
+    if (head === 0) return [];
+    const records = this.all<EventRecord>(
+      `WITH RECURSIVE up(seq, parent, depth) AS (
+         SELECT seq, parent, depth FROM event WHERE seq = ?1 AND depth > ?2
+         UNION ALL
+         SELECT e.seq, e.parent, e.depth FROM event e JOIN up ON e.seq = up.parent WHERE e.depth > ?2)
+       SELECT ${NODE_COLUMNS} FROM event WHERE seq IN (SELECT seq FROM up) ORDER BY seq`,
+      head,
+      above,
+    );
+    return records.map((record) => eventOf(record) as NodeRow);
+  }
+
+  branch(id: number): Branch | undefined {
+    const record = this.one<BranchRecord>("SELECT * FROM branch WHERE id = ?", id);
+    return record && branchOf(record);
+  }
+
+  branchNamed(name: string): Branch | undefined {
+    const record = this.one<BranchRecord>("SELECT * FROM branch WHERE name = ?", name);
+    return record && branchOf(record);
+  }
+
+  branches(): Branch[] {
+    return this.all<BranchRecord>("SELECT * FROM branch ORDER BY id").map(branchOf);
+  }
+
+  putBranch(b: Branch): void {
+    this.run(
+      "INSERT OR REPLACE INTO branch VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+      ...[b.id, b.name, b.from, b.head, b.view, b.gen, b.envelope, b.anchor, b.route, b.steps],
+      ...[b.step, b.stepDeadline, b.resends, b.claim],
+    );
+  }
+
+  view(seq: number): View | undefined {
+    const branch = this.one<{ branch: number }>("SELECT branch FROM event WHERE seq = ?", seq)?.branch;
+    return branch === undefined ? undefined : this.firstView("branch = ? AND seq = ?", branch, seq);
+  }
+
+  viewAt(branch: number, at: number): View | undefined {
+    return this.firstView("branch = ? AND seq <= ?", branch, at);
+  }
+
+  views(branch: number): View[] {
+    return this.all<ViewRecord>("SELECT * FROM view WHERE branch = ? ORDER BY seq DESC", branch).map(viewFrom);
+  }
+
+  putView(v: View): void {
+    this.run(
+      "INSERT INTO view VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)",
+      ...[v.branch, v.seq, v.gen, v.base, v.kind, v.compaction, v.upto, v.uptoDepth, v.checkpoint],
+      ...[v.delta.tokens, v.delta.bytes, v.delta.images, JSON.stringify(v.forms)],
+    );
+  }
+
+  claims(): Claim[] {
+    const rows = this.all<ClaimRecord>("SELECT * FROM claim ORDER BY seq");
+    return rows.map(({ kind, ...rest }) => ({ ...rest, trigger: kind }));
+  }
+
+  putClaim(claim: Claim): void {
+    const { id, branch, seq, trigger, epoch, deadline } = claim;
+    this.run("INSERT INTO claim VALUES (?,?,?,?,?,?)", id, branch, seq, trigger, epoch, deadline);
+  }
+
+  dropClaim(id: string): void {
+    this.run("DELETE FROM claim WHERE id = ?", id);
+  }
+
+  checkpoints(): { seq: number; branch: number }[] {
+    return this.all<{ seq: number; branch: number }>("SELECT seq, branch FROM checkpoint ORDER BY seq");
+  }
+
+  state(key: string): unknown {
+    const row = this.one<{ v: string }>("SELECT v FROM state WHERE k = ?", key);
+    return row === undefined ? undefined : JSON.parse(row.v);
+  }
+
+  states(): { key: string; value: unknown }[] {
+    const rows = this.all<{ k: string; v: string }>("SELECT k, v FROM state ORDER BY k");
+    return rows.map(({ k, v }) => ({ key: k, value: JSON.parse(v) as unknown }));
+  }
+
+  putState(key: string, seq: number, value: unknown): void {
+    this.run("INSERT OR REPLACE INTO state (k, seq, v) VALUES (?,?,?)", key, seq, JSON.stringify(value));
+  }
+
+  envelope(hash: string): EnvelopeRow | undefined {
+    const rows = this.all<{ price: number; body: ArrayBuffer }>(
+      "SELECT price, body FROM envelope WHERE hash = ? ORDER BY n",
+      hash,
+    );
+    return rows[0] && { hash, price: rows[0].price, body: join(rows.map((row) => row.body)) };
+  }
+
+  putEnvelope({ hash, price, body }: EnvelopeRow): void {
+    for (let n = 0; n === 0 || n * PART_BYTES < body.byteLength; n++) {
+      const bytes = body.subarray(n * PART_BYTES, (n + 1) * PART_BYTES);
+      this.run("INSERT OR REPLACE INTO envelope VALUES (?,?,?,?)", hash, n, price, bytes);
+    }
+  }
+
+  private firstView(where: string, ...bindings: number[]): View | undefined {
+    const query = `SELECT * FROM view WHERE ${where} ORDER BY seq DESC LIMIT 1`;
+    const record = this.one<ViewRecord>(query, ...bindings);
+    return record && viewFrom(record);
+  }
+
+  private run(query: string, ...bindings: unknown[]): void {
+    for (const _ of this.db.sql.exec(query, ...bindings));
+  }
+
+  private all<T extends Record<string, SqlStorageValue>>(query: string, ...bindings: unknown[]): T[] {
+    return [...this.db.sql.exec<T>(query, ...bindings)];
+  }
+
+  private one<T extends Record<string, SqlStorageValue>>(query: string, ...bindings: unknown[]): T | undefined {
+    return this.all<T>(query, ...bindings)[0];
+  }
+}
+
+interface BranchRecord extends Record<string, SqlStorageValue> {
+  id: number;
+  name: string;
+  from_seq: number;
+  head: number;
+  view: number;
+  gen: number;
+  envelope: string;
+  anchor: number;
+  route: string;
+  steps: number;
+  step: number;
+  deadline: number;
+  resends: number;
+  claim: string;
+}
+
+interface ViewRecord extends Record<string, SqlStorageValue> {
+  branch: number;
+  seq: number;
+  gen: number;
+  base: number;
+  kind: View["kind"];
+  compaction: string;
+  upto: number;
+  upto_depth: number;
+  checkpoint: number;
+  delta: number;
+  delta_bytes: number;
+  delta_images: number;
+  forms: string;
+}
+
+interface ClaimRecord extends Record<string, SqlStorageValue> {
+  id: string;
+  branch: number;
+  seq: number;
+  kind: Claim["trigger"];
+  epoch: string;
+  deadline: number;
+}
+
+function eventOf(r: EventRecord): EventRow {
+  const flags = r.flags ?? 0;
+  return {
+    seq: r.seq,
+    type: r.type as EventType,
+    at: r.at,
+    branch: r.branch,
+    step: r.step,
+    meta: r.meta === null ? {} : (JSON.parse(r.meta) as unknown),
+    size: r.size,
+    price: r.price ?? 0,
+    bytes: r.bytes ?? 0,
+    images: r.images ?? 0,
+    sampled: (flags & SAMPLED) !== 0,
+    mend: (flags & MEND) !== 0,
+    thinking: (flags & THINKING) !== 0,
+    node:
+      r.depth === null
+        ? null
+        : {
+            parent: r.parent!,
+            jump: r.jump!,
+            depth: r.depth,
+            cum: { tokens: r.cum!, bytes: r.cum_bytes!, images: r.cum_images! },
+            open: r.open === null ? [] : (JSON.parse(r.open) as string[]),
+            turn: r.turn === 1,
+            anchor: r.anchor!,
+          },
+  };
+}
+
+function branchOf({ from_seq, deadline, ...rest }: BranchRecord): Branch {
+  return { ...rest, from: from_seq, stepDeadline: deadline };
+}
+
+function viewFrom({ upto_depth, delta, delta_bytes, delta_images, forms, ...rest }: ViewRecord): View {
+  return {
+    ...rest,
+    uptoDepth: upto_depth,
+    delta: { tokens: delta, bytes: delta_bytes, images: delta_images },
+    forms: JSON.parse(forms) as View["forms"],
+  };
+}
+
+function join(chunks: readonly ArrayBuffer[]): Uint8Array {
+  const whole = new Uint8Array(chunks.reduce((sum, chunk) => sum + chunk.byteLength, 0));
+  let at = 0;
+  for (const chunk of chunks) {
+    whole.set(new Uint8Array(chunk), at);
+    at += chunk.byteLength;
+  }
+  return whole;
+}

@@ -1,0 +1,95 @@
+/** Views: what a replacement, a fork or an undo makes of the one before. Pure. */
+import { Defect } from "../failure.ts";
+import { minus, noWeight, plus, type Weight, weightOf } from "../log/events.ts";
+import type { Branch, LogReader, View } from "../log/event-log.ts";
+import { depthOf, nodeAt, onPath } from "./tree.ts";
+
+/** What a view shows, without its place in the chain of views. */
+export interface ViewContent {
+  upto: number;
+  checkpoint: number;
+  /** [node, form] pairs beyond `upto`. */
+  forms: readonly (readonly [number, number])[];
+}
+
+export const emptyContent: ViewContent = { upto: 0, checkpoint: 0, forms: [] };
+
+export function contentOf(view: View | undefined): ViewContent {
+  if (view === undefined) return emptyContent;
+  return { upto: view.upto, checkpoint: view.checkpoint, forms: view.forms.map(([node, form]) => [node, form]) };
+}
+
+/** The priced forms and the whole weight of a content: what it adds to the path's own (mostly negative). */
+export function weigh(log: Pick<LogReader, "event">, content: ViewContent): { delta: Weight; forms: View["forms"] } {
+  let delta = noWeight;
+  if (content.checkpoint !== 0) {
+    delta = minus(weightAt(log, content.checkpoint), nodeAt(log, content.upto).node.cum);
+  }
+  const forms = content.forms.map(([node, form]) => {
+    const difference = minus(weightAt(log, form), weightAt(log, node));
+    delta = plus(delta, difference);
+    return [node, form, difference.tokens, difference.bytes, difference.images] as const;
+  });
+  return { delta, forms };
+}
+
+function weightAt(log: Pick<LogReader, "event">, seq: number): Weight {
+  const row = log.event(seq);
+  if (row === undefined) throw new Defect(`no event ${seq} to weigh`);
+  return weightOf(row);
+}
+
+/** A view row from its content. The forms must lie beyond `upto`. */
+export function viewOf(
+  log: LogReader,
+  place: Pick<View, "seq" | "branch" | "gen" | "base" | "kind" | "compaction">,
+  content: ViewContent,
+): View {
+  const { delta, forms } = weigh(log, content);
+  return {
+    ...place,
+    upto: content.upto,
+    uptoDepth: depthOf(log, content.upto),
+    checkpoint: content.checkpoint,
+    delta,
+    forms,
+  };
+}
+
+/**
+ * What a branch opened at node `from` inherits: the parent's newest view whose checkpoint lies on its path, less the forms
+ * beyond the fork. Undefined: nothing, generation 0.
+ */
+export function inheritedView(log: LogReader, parent: Branch, from: number): View | undefined {
+  const depth = depthOf(log, from);
+  return log.views(parent.id).find((view) => view.uptoDepth <= depth && onPath(log, view.upto, from));
+}
+
+/** The part of a view's content that lies on the path of `head`. */
+export function contentOn(log: LogReader, view: View | undefined, head: number): ViewContent {
+  const content = contentOf(view);
+  return { ...content, forms: content.forms.filter(([node]) => onPath(log, node, head)) };
+}
+
+/**
+ * The branch's own newest compaction that is not yet undone, and the view before it.
+ * Undefined when there is none: what a fork inherited cannot be undone on it.
+ */
+export function undoable(
+  log: LogReader,
+  branch: Branch,
+): { compaction: string; before: View | undefined; first: View } | undefined {
+  const views = log.views(branch.id);
+  const undone = new Set(views.filter((view) => view.kind === "undo").map((view) => view.compaction));
+  const newest = views.find(
+    (view) => isCompaction(view) && !undone.has(view.compaction),
+  );
+  if (newest === undefined) return undefined;
+  const made = views.filter((view) => isCompaction(view) && view.compaction === newest.compaction);
+  const first = made[made.length - 1]!;
+  return { compaction: newest.compaction, before: first.base === 0 ? undefined : log.view(first.base), first };
+}
+
+function isCompaction(view: View): boolean {
+  return view.kind === "prune" || view.kind === "checkpoint";
+}

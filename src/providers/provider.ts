@@ -1,0 +1,73 @@
+import type { DialectName } from "../dialects/dialect.ts";
+
+/** Provider-reported usage of one request, disjoint: `input` is what was neither read from nor written to a cache. */
+export interface Usage {
+  input: number;
+  cacheRead: number;
+  cacheWrite: number;
+  output: number;
+}
+
+/** Capacity of an exact route. Absent means unknown. Tokens, bytes, images. */
+export interface Capacity {
+  window?: number;
+  inputLimit?: number;
+  maxOutput?: number;
+  maxRequestBytes?: number;
+  maxImages?: number;
+}
+
+/** Whether a kept thinking block is bound to what stands before it (providers.md 0.1). */
+export type ThinkingBinding = "none" | "prefix";
+
+/** A route as configuration, table and defaults resolve it. `ratio` is the prior: provider tokens per o200k token. */
+export interface Route {
+  /** `provider/model` */
+  name: string;
+  capacity: Capacity;
+  capacitySource: "config" | "table" | "unknown";
+  ratio: number;
+  thinkingBinding: ThinkingBinding;
+}
+
+/** Where to send a request of a configured provider. `key` is the secret itself: never logged. */
+export interface Upstream {
+  provider: string;
+  model: string;
+  baseUrl: string;
+  dialect: DialectName;
+  key?: string;
+}
+
+/** One complete model reply of a streamed call. `text` holds text only, never thinking. */
+export interface ModelReply {
+  text: string;
+  toolCalls: number;
+  /** `stop`: ended by itself; `length`: cut at the output cap; `other`: the provider's own word in `finishReason`. */
+  finish: "stop" | "length" | "tool" | "filter" | "other";
+  finishReason: string;
+  usage?: Usage;
+  requestId?: string;
+  model?: string;
+}
+
+export type CallFailureReason =
+  | "timeout"
+  | "cancelled"
+  | "network"
+  | "http"
+  | "stream"
+  | "garbage"
+  | "overflow"
+  | "rate-limit";
+
+export type CallResult =
+  | { ok: true; reply: ModelReply; ms: number }
+  | { ok: false; reason: CallFailureReason; status?: number; detail: string; retryable: boolean; ms: number };
+
+/** Sends a body to an upstream as a stream and folds the reply. Never throws; secrets never reach `detail`. */
+export type CallModel = (
+  upstream: Upstream,
+  body: Uint8Array,
+  options: { signal: AbortSignal; timeoutMs: number; fetch: typeof fetch },
+) => Promise<CallResult>;

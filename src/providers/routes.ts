@@ -1,0 +1,113 @@
+/**
+ * From a route's name to what Plimsoll knows about it and to where its requests go. Configuration goes over
+ * the built-in table, and what neither knows stays unknown. Pure; holds no key longer than the `Upstream`
+ * that it hands out.
+ */
+import type { DialectName } from "../dialects/dialect.ts";
+import { Refusal } from "../failure.ts";
+import { priorRatio } from "../meter/ratio.ts";
+import { knownCapacity } from "./capacity-table.ts";
+import type { Catalogue } from "./configuration.ts";
+import type { Capacity, Route, ThinkingBinding, Upstream } from "./provider.ts";
+import { parseRouteName, type RouteName } from "./route-name.ts";
+
+/**
+ * Claude models that bind a thinking block to all that stands before it: Fable and Mythos 5.1 and 5.2,
+ * Opus, Sonnet and Haiku 5.5, under any provider's spelling and date (Anthropic, "Preserved thinking:
+ * prefix checks", read in November 2026).
+ */
+const prefixBound = /claude-(?:(?:fable|mythos)-5[-.][12]|(?:opus|sonnet|haiku)-5[-.]5)(?!\d)/;
+
+/** @throws Refusal `bad-request` when the name is not `provider/model`. */
+function partsOf(name: string): RouteName {
+  const parts = parseRouteName(name);
+  if (parts === undefined) {
+    throw new Refusal("bad-request", "A route is named provider/model.", { at: "route" });
+  }
+  return parts;
+}
+
+/**
+ * What is known about an exact route. Configured numbers win one by one; a configured window also retires
+ * the table's input limit, which was stated for another window.
+ * @throws Refusal `bad-request` when the name is not `provider/model`.
+ */
+export function resolveRoute(name: string, catalogue: Pick<Catalogue, "routes">): Route {
+  partsOf(name);
+  const settings = catalogue.routes.get(name);
+  const table = knownCapacity(name);
+  return {
+    name,
+    capacity: mergeCapacity(table, settings?.capacity),
+    capacitySource: sourceOf(table, settings?.capacity),
+    ratio: settings?.ratio ?? priorRatio(name),
+    thinkingBinding: settings?.thinkingBinding ?? bindingOf(name),
+  };
+}
+
+function mergeCapacity(table: Capacity | undefined, configured: Readonly<Capacity> | undefined): Capacity {
+  const merged: Capacity = { ...table, ...configured };
+  if (configured?.window !== undefined && configured.inputLimit === undefined) delete merged.inputLimit;
+  return merged;
+}
+
+/** Who stands behind the window, or behind the input limit where there is no window. */
+function sourceOf(
+  table: Capacity | undefined,
+  configured: Readonly<Capacity> | undefined,
+): Route["capacitySource"] {
+  if (configured?.window !== undefined || configured?.inputLimit !== undefined) return "config";
+  return table === undefined ? "unknown" : "table";
+}
+
+function bindingOf(name: string): ThinkingBinding {
+  return prefixBound.test(name) ? "prefix" : "none";
+}
+
+/**
+ * Where requests of a route go; undefined when its provider is not configured or its secret is not set.
+ * @param secrets the Worker's environment, which holds the secrets by name.
+ * @param dialect the dialect to speak if the provider does, else its preferred one.
+ * @throws Refusal `bad-request` (name), `not-configured` (a secret that can not travel in a header; its
+ * value is not told).
+ */
+export function upstreamOf(
+  name: string,
+  catalogue: Pick<Catalogue, "providers">,
+  secrets: object,
+  dialect?: DialectName,
+): Upstream | undefined {
+  const { provider, model } = partsOf(name);
+  const entry = catalogue.providers.get(provider);
+  if (entry === undefined) return undefined;
+  const spoken = Object.keys(entry.baseUrls) as DialectName[];
+  const chosen = spoken.find((one) => one === dialect) ?? spoken[0];
+  const baseUrl = chosen === undefined ? undefined : entry.baseUrls[chosen];
+  if (chosen === undefined || baseUrl === undefined) return undefined;
+  const upstream = { provider, model, baseUrl, dialect: chosen };
+  if (entry.secret === undefined) return upstream;
+  const key = keyOf(secrets as Readonly<Record<string, unknown>>, entry.secret);
+  return key === undefined ? undefined : { ...upstream, key };
+}
+
+function keyOf(secrets: Readonly<Record<string, unknown>>, secret: string): string | undefined {
+  const value = secrets[secret];
+  if (typeof value !== "string" || value.trim() === "") return undefined;
+  const key = value.trim();
+  if (!/^[!-~]+$/.test(key)) {
+    throw new Refusal("not-configured", `${secret}: must be one line of plain ASCII without spaces.`, {
+      more: { variable: secret },
+    });
+  }
+  return key;
+}
+
+/**
+ * The address of a model call. OpenAI's base URL ends before `/chat/completions`; Anthropic's SDK appends
+ * `/v1/messages`, and a base that already ends in a version (one URL for both dialects) takes `/messages`.
+ */
+export function endpointOf(upstream: Pick<Upstream, "baseUrl" | "dialect">): string {
+  const base = upstream.baseUrl.replace(/\/+$/, "");
+  if (upstream.dialect === "openai-chat") return `${base}/chat/completions`;
+  return /\/v\d+$/.test(base) ? `${base}/messages` : `${base}/v1/messages`;
+}

@@ -1,0 +1,44 @@
+/**
+ * Provider-reported usage, read from a dialect's own shape into disjoint numbers. OpenAI's `prompt_tokens`
+ * includes what was read from and written to the cache; Anthropic's `input_tokens` excludes both. Pure.
+ */
+import type { DialectName } from "../dialects/dialect.ts";
+import type { Usage } from "./provider.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Tokens of one request; undefined when `raw` does not hold the dialect's two totals as whole numbers. */
+export function usageOf(dialect: DialectName, raw: unknown): Usage | undefined {
+  const fields = fieldsOf(raw);
+  if (fields === undefined) return undefined;
+  return dialect === "anthropic" ? anthropicUsage(fields) : openaiUsage(fields);
+}
+
+function openaiUsage(fields: Fields): Usage | undefined {
+  const prompt = count(fields.prompt_tokens);
+  const output = count(fields.completion_tokens);
+  if (prompt === undefined || output === undefined) return undefined;
+  const details = fieldsOf(fields.prompt_tokens_details);
+  // DeepSeek reports its cache beside the totals, everyone else in the details.
+  const read = count(details?.cached_tokens) ?? count(fields.prompt_cache_hit_tokens) ?? 0;
+  const cacheRead = Math.min(read, prompt);
+  const cacheWrite = Math.min(count(details?.cache_write_tokens) ?? 0, prompt - cacheRead);
+  return { input: prompt - cacheRead - cacheWrite, cacheRead, cacheWrite, output };
+}
+
+function anthropicUsage(fields: Fields): Usage | undefined {
+  const input = count(fields.input_tokens);
+  const output = count(fields.output_tokens);
+  if (input === undefined || output === undefined) return undefined;
+  const cacheRead = count(fields.cache_read_input_tokens) ?? 0;
+  const cacheWrite = count(fields.cache_creation_input_tokens) ?? 0;
+  return { input, cacheRead, cacheWrite, output };
+}
+
+function count(value: unknown): number | undefined {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+}
+
+function fieldsOf(value: unknown): Fields | undefined {
+  return typeof value === "object" && value !== null ? (value as Fields) : undefined;
+}

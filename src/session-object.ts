@@ -1,0 +1,133 @@
+/**
+ * The one Durable Object class: one session, one log, one SQLite database. Builds the parts, exposes fetch, sockets and the alarm;
+ * holds no rule.
+ */
+import { DurableObject } from "cloudflare:workers";
+import { configOf } from "./env.ts";
+import { Refusal } from "./failure.ts";
+import { failureOf, problemResponse } from "./gateway/problem-response.ts";
+import { closeLive, acceptLive, onLiveMessage, publish } from "./live/sockets.ts";
+import { createIdempotency } from "./log/idempotency.ts";
+import { isMigrated, migrate } from "./log/migrations.ts";
+import { createSqliteLog } from "./log/sqlite-log.ts";
+import { createMeter } from "./meter/price.ts";
+import { countTokens } from "./meter/vocabulary.ts";
+import { callModel } from "./providers/call.ts";
+import { Core } from "./session/core.ts";
+import { answer } from "./session/routes.ts";
+import { closeLeftovers, dueAt } from "./session/upkeep.ts";
+import { liveSource, liveEvents } from "./session/live-source.ts";
+
+const meter = createMeter(countTokens);
+
+export class SessionObject extends DurableObject<Env> {
+  private readonly epoch = crypto.randomUUID();
+  private core: Core | undefined;
+  /** Time of the alarm that is known to be set. */
+  private armed = Number.POSITIVE_INFINITY;
+  /** Newest seq that the sockets have been told of. */
+  private published = 0;
+
+  override async fetch(request: Request): Promise<Response> {
+    try {
+      const url = new URL(request.url);
+      if (request.method === "DELETE" && url.pathname === "/") return await this.erase();
+      const core = this.open(request.method === "PUT" && url.pathname === "/");
+      if (url.pathname === "/live") return this.live(core, request);
+      const call = { core, query: url.searchParams, branch: url.searchParams.get("branch"), path: url.pathname, request };
+      try {
+        return await answer(call);
+      } catch (error) {
+        core.forget();
+        throw error;
+      } finally {
+        await this.settle(core);
+      }
+    } catch (error) {
+      return problemResponse(failureOf(error));
+    }
+  }
+
+  override async alarm(): Promise<void> {
+    this.armed = Number.POSITIVE_INFINITY;
+    const core = this.opened();
+    if (core === undefined) return;
+    core.parts.idempotency.purge(Date.now());
+    closeLeftovers(core);
+    await this.settle(core);
+  }
+
+  override webSocketMessage(ws: WebSocket, data: string | ArrayBuffer): void {
+    const core = this.opened();
+    if (core !== undefined) onLiveMessage(ws, data, liveSource(core), Date.now());
+  }
+
+  override webSocketClose(ws: WebSocket, code: number, reason: string): void {
+    ws.close(code, reason);
+  }
+
+  private live(core: Core, request: Request): Response {
+    core.settings();
+    return acceptLive(this.ctx, request, request.headers.get("plimsoll-tenant") ?? "", liveSource(core), Date.now());
+  }
+
+  /** @throws Refusal `unknown-session`; asking creates no database. */
+  private open(create: boolean): Core {
+    const core = this.opened() ?? (create ? this.build() : undefined);
+    if (core === undefined) throw new Refusal("unknown-session", "There is no such session.");
+    return core;
+  }
+
+  private opened(): Core | undefined {
+    if (this.core !== undefined) return this.core;
+    if (!isMigrated(this.ctx.storage.sql)) return undefined;
+    const core = this.build();
+    closeLeftovers(core);
+    return core;
+  }
+
+  private build(): Core {
+    const { storage } = this.ctx;
+    storage.transactionSync(() => migrate(storage.sql));
+    this.core = new Core({
+      log: createSqliteLog(storage),
+      idempotency: createIdempotency(storage.sql),
+      config: configOf(this.env),
+      secrets: this.env,
+      epoch: this.epoch,
+      meter,
+      now: () => Date.now(),
+      newId: () => crypto.randomUUID(),
+      fetch: (input, init) => fetch(input, init),
+      callModel,
+    });
+    this.published = this.core.log.end();
+    return this.core;
+  }
+
+  /** After each operation: tells the sockets what was committed and keeps the one alarm. */
+  private async settle(core: Core): Promise<void> {
+    const end = core.log.end();
+    const sockets = this.ctx.getWebSockets();
+    if (sockets.length > 0 && end > this.published) {
+      publish(sockets, liveEvents(core, this.published), liveSource(core), Date.now());
+    }
+    this.published = end;
+    const due = dueAt(core);
+    if (due === undefined || due >= this.armed) return;
+    this.armed = due;
+    await this.ctx.storage.setAlarm(due);
+  }
+
+  private async erase(): Promise<Response> {
+    const core = this.opened();
+    if (core === undefined) throw new Refusal("unknown-session", "There is no such session.");
+    for (const running of core.running.values()) running.abort.abort();
+    closeLive(this.ctx.getWebSockets(), "erased");
+    this.core = undefined;
+    this.armed = Number.POSITIVE_INFINITY;
+    await this.ctx.storage.deleteAlarm();
+    await this.ctx.storage.deleteAll();
+    return new Response(null, { status: 204 });
+  }
+}

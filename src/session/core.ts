@@ -1,0 +1,155 @@
+/**
+ * What the routes of one session share: the log, the configuration, the clock, and what only lives in memory (work in flight,
+ * Surfaces kept between steps). Everything kept here can be rebuilt from the log; an eviction loses nothing.
+ */
+import type { Ground } from "../compaction/ground.ts";
+import { type Policy, type PolicyInput, resolvePolicy } from "../compaction/policy.ts";
+import type { Dialect } from "../dialects/dialect.ts";
+import { dialectOf } from "../dialects/registry.ts";
+import type { Config } from "../env.ts";
+import { Refusal } from "../failure.ts";
+import type { Branch, EventLog, View } from "../log/event-log.ts";
+import type { Idempotency } from "../log/idempotency.ts";
+import type { Meter } from "../meter/price.ts";
+import { type SessionState, sessionKey } from "../projections/fold.ts";
+import { itemOf, type SurfaceItem, surfaceOf } from "../projections/surface.ts";
+import { findNode } from "../projections/tree.ts";
+import type { CallModel, Capacity } from "../providers/provider.ts";
+import { resolveRoute } from "../providers/routes.ts";
+
+/** A compaction that awaits something: how to stop it, and when it is over. */
+export interface Running {
+  compaction: string;
+  since: number;
+  abort: AbortController;
+  done: Promise<unknown>;
+}
+
+export interface CoreParts {
+  log: EventLog;
+  idempotency: Idempotency;
+  config: Config;
+  /** Where secrets are looked up by name. */
+  secrets: object;
+  /** Identity of this instance of the object, random: claims of other instances are orphans. */
+  epoch: string;
+  meter: Meter;
+  now: () => number;
+  newId: () => string;
+  fetch: typeof fetch;
+  callModel: CallModel;
+}
+
+interface KeptSurface {
+  head: number;
+  view: number;
+  items: readonly SurfaceItem[];
+}
+
+/** Surfaces of this many branches are kept: metadata only, a few hundred bytes an item. */
+const KEPT_SURFACES = 8;
+
+export class Core {
+  readonly parts: CoreParts;
+  readonly running = new Map<number, Running>();
+  /** Requests with an Idempotency-Key that are still being answered. */
+  readonly inFlight = new Map<string, { digest: string; answer: Promise<unknown> }>();
+  private readonly surfaces = new Map<number, KeptSurface>();
+
+  constructor(parts: CoreParts) {
+    this.parts = parts;
+  }
+
+  get log(): EventLog {
+    return this.parts.log;
+  }
+
+  /** @throws Refusal `unknown-session` before the first accepted write. */
+  settings(): SessionState {
+    const state = this.log.state(sessionKey) as SessionState | undefined;
+    if (state === undefined) throw new Refusal("unknown-session", "There is no such session.");
+    return state;
+  }
+
+  dialect(): Dialect {
+    return dialectOf(this.settings().dialect);
+  }
+
+  /** The branch of that name; without one, the branch of the newest event. */
+  branch(name: string | null): Branch {
+    this.settings();
+    const newest = () => this.log.branch(this.log.event(this.log.end())?.branch ?? 0) ?? this.log.branches()[0];
+    const branch = name === null ? newest() : this.log.branchNamed(name);
+    if (branch === undefined) throw new Refusal("unknown-branch", "There is no such branch.", { at: "branch" });
+    return branch;
+  }
+
+  /** What a compaction of the branch stands on, for requests to `route` (by default the session's). */
+  ground(branch: number, route?: string | null): Ground & { capacitySource: "config" | "table" | "unknown" } {
+    const settings = this.settings();
+    const name = route ?? settings.route;
+    const { config, meter, now, log } = this.parts;
+    const resolved = name === null ? undefined : resolveRoute(name, config);
+    const own = settings.capacity as Capacity;
+    return {
+      log,
+      branch,
+      dialect: dialectOf(settings.dialect),
+      meter,
+      policy: effectivePolicy(config, name, settings.policy as PolicyInput),
+      capacity: overlayCapacity(resolved?.capacity ?? {}, own),
+      capacitySource: own.window === undefined ? (resolved?.capacitySource ?? "unknown") : "config",
+      route: name,
+      prior: resolved?.ratio ?? UNKNOWN_RATIO,
+      binding: resolved?.thinkingBinding ?? "none",
+      configured: settings.configured,
+      now,
+      surface: (of, view) => this.surface(of, view),
+    };
+  }
+
+  /** The Surface of a branch, extended by what was appended since it was last asked for. */
+  surface(branch: Branch, view: View | undefined): readonly SurfaceItem[] {
+    const kept = this.surfaces.get(branch.id);
+    const seq = view?.seq ?? 0;
+    const items =
+      (kept?.view === seq && extended(this.log, kept, branch.head)) || surfaceOf(this.log, branch.head, view);
+    this.surfaces.delete(branch.id);
+    this.surfaces.set(branch.id, { head: branch.head, view: seq, items });
+    const oldest = this.surfaces.keys().next().value;
+    if (this.surfaces.size > KEPT_SURFACES && oldest !== undefined) this.surfaces.delete(oldest);
+    return items;
+  }
+
+  /** To be called when a transaction was rolled back: what memory took from it is gone. */
+  forget(): void {
+    this.surfaces.clear();
+  }
+}
+
+/** Prior of a session without a route. */
+const UNKNOWN_RATIO = 1.15;
+
+export function effectivePolicy(config: Config, route: string | null, session: PolicyInput): Policy {
+  return resolvePolicy(config.policy, route === null ? undefined : config.routes.get(route)?.policy, session);
+}
+
+/** A session's own window retires an input limit that was stated for another window. */
+function overlayCapacity(base: Capacity, own: Capacity): Capacity {
+  const merged = { ...base, ...own };
+  if (own.window !== undefined && own.inputLimit === undefined) delete merged.inputLimit;
+  return merged;
+}
+
+/** The kept Surface with the nodes between its head and the new one; undefined when they are not of one line. */
+function extended(log: EventLog, kept: KeptSurface, head: number): readonly SurfaceItem[] | undefined {
+  if (kept.head === head) return kept.items;
+  const newer: SurfaceItem[] = [];
+  for (let seq = head; seq !== kept.head; ) {
+    const row = seq > kept.head ? findNode(log, seq) : undefined;
+    if (row === undefined) return undefined;
+    newer.push(itemOf(log, row));
+    seq = row.node.parent;
+  }
+  return [...kept.items, ...newer.reverse()];
+}

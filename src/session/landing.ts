@@ -1,0 +1,192 @@
+/** The landing of a prepared request: the last rung if it must be, the batch, the step and the answer, in one transaction. */
+import { fits } from "../compaction/budget.ts";
+import { staleForms } from "../compaction/forms.ts";
+import { batchWeight, type Ground, measureNow, type Snapshot, takeSnapshot, viewOfBranch } from "../compaction/ground.ts";
+import { batchSurfaceItem, lastRung } from "../compaction/last-rung.ts";
+import { replacementEvents } from "../compaction/replacement.ts";
+import { type Ended, endingOf, type Run, snapshotOf } from "../compaction/run.ts";
+import { holds } from "../compaction/transaction.ts";
+import { Refusal } from "../failure.ts";
+import type { EventRow, NewEvent } from "../log/events.ts";
+import type { Branch } from "../log/event-log.ts";
+import type { Measure } from "../projections/pressure.ts";
+import { surfaceWeight } from "../projections/surface.ts";
+import { appendEvents } from "../projections/write.ts";
+import type { Core } from "./core.ts";
+import type { Envelope } from "./envelope.ts";
+import { messageEvents } from "./ingest.ts";
+import type { Attempt } from "./prepare.ts";
+import { contributors, outputCap, pressureJson } from "./pressure.ts";
+import type { Json } from "./render.ts";
+import { prepareId, STEP_MS, supersede } from "./steps.ts";
+
+/** What is remembered of an answer: the bytes are rendered again from it. */
+export interface Prepared {
+  json: Json;
+  head: number;
+  view: number;
+  envelope: string;
+}
+
+/** Appends batch, forms, the end of the invocation and the step, all or nothing. */
+export function land(
+  core: Core,
+  now: Attempt,
+  maxOutput: number | undefined,
+  remember: (prepared: Prepared) => void,
+  run?: Run,
+): Prepared {
+  const { log } = core;
+  const { branch, ground, envelope, ingested } = now;
+  const at = core.parts.now();
+  const held = run !== undefined && holds(ground, run.invocation.compaction);
+  const snapshot = held ? snapshotOf(run) : takeSnapshot(ground, now.entering);
+  const before = [...supersede(branch, at), ...headerEvents(branch, envelope, at)];
+  const batchSeq = log.end() + 1 + before.length;
+  const batch = messageEvents(ingested.items, branch.id, at);
+  const rung = fitted(ground, snapshot, run, held, { at, batchSeq });
+  const after: NewEvent[] = [...rung.events];
+  const { measure, generation } = rung;
+  const ended = held ? endingOf(run, { after: measure, generation }) : undefined;
+  if (ended !== undefined) {
+    const meta = { compaction: run!.invocation.compaction, ...ended };
+    after.push({ type: "compaction/end", at, branch: branch.id, meta });
+  }
+  after.push(stepEvent(ground, branch, envelope, rung, maxOutput ?? null, at));
+  return log.transaction(() => {
+    if (envelope.hash !== branch.envelope && envelope.hash !== "") {
+      log.putEnvelope({ hash: envelope.hash, price: envelope.tokens, body: envelope.body });
+    }
+    appendEvents(log, [...before, ...batch, ...after]);
+    const prepared = describe(core, now, maxOutput, { batchSeq, run, ended });
+    remember(prepared);
+    return prepared;
+  });
+}
+
+interface Fitted {
+  events: NewEvent[];
+  measure: Measure;
+  view: number;
+  generation: number;
+}
+
+/** The request as it goes out, with the last rung where it does not fit. @throws Refusal `irreducible`, `cancelled`. */
+function fitted(
+  ground: Ground,
+  snapshot: Snapshot,
+  run: Run | undefined,
+  held: boolean,
+  place: { at: number; batchSeq: number },
+): Fitted {
+  const { branch, measure, budget } = snapshot;
+  if (!ground.policy.auto || fits(measure, budget)) {
+    return { events: [], measure, view: branch.view, generation: branch.gen };
+  }
+  if (run !== undefined && !held) throw new Refusal("cancelled", "The compaction that the request needs was stopped.");
+  if (run === undefined) throw irreducible(snapshot);
+  const rung = lastRung(ground, snapshot, place.batchSeq);
+  if (!fits(rung.measure, budget)) throw irreducible(snapshot);
+  run.rungs.push("last");
+  const events = lastRungEvents(ground, snapshot, run, rung.forms, place);
+  const end = place.batchSeq + snapshot.entering.batch.length + events.length;
+  return { events, measure: rung.measure, view: end - 1, generation: branch.gen + 1 };
+}
+
+function lastRungEvents(
+  ground: Ground,
+  snapshot: Snapshot,
+  run: Run,
+  forms: ReturnType<typeof lastRung>["forms"],
+  { at, batchSeq }: { at: number; batchSeq: number },
+): NewEvent[] {
+  const { branch, view, entering } = snapshot;
+  const batch = entering.batch.map((item, index) => batchSurfaceItem(item, batchSeq + index));
+  const items = [...snapshot.items, ...batch];
+  const first = items.findIndex((item) => forms.some((form) => form.node === item.seq));
+  const stale = staleForms(ground, snapshot, first, forms);
+  // The batch is not in the log yet: what its messages weigh is known all the same.
+  const coming = new Map(batch.map(({ seq, weight }) => [seq, { price: weight.tokens, ...weight } as unknown as EventRow]));
+  const { events } = replacementEvents({
+    log: { event: (seq) => coming.get(seq) ?? ground.log.event(seq) },
+    seq: batchSeq + batch.length,
+    at,
+    branch: branch.id,
+    generation: branch.gen + 1,
+    compaction: run.invocation.compaction,
+    kind: "prune",
+    view,
+    items,
+    forms: [...forms, ...stale],
+  });
+  return events;
+}
+
+export function irreducible(snapshot: Snapshot): Refusal {
+  const { measure, items, budget } = snapshot;
+  return new Refusal("irreducible", "The request cannot be made to fit.", {
+    more: {
+      tokens: measure.tokens,
+      ceiling: budget.ceiling ?? null,
+      contributors: contributors(measure, items),
+    },
+  });
+}
+
+function headerEvents(branch: Branch, envelope: Envelope, at: number): NewEvent[] {
+  if (envelope.hash === branch.envelope) return [];
+  const meta = { envelope: envelope.hash, price: envelope.tokens, bytes: envelope.bytes };
+  return [{ type: "request/header", at, branch: branch.id, meta }];
+}
+
+function stepEvent(
+  ground: Ground,
+  branch: Branch,
+  envelope: Envelope,
+  { view, generation }: Fitted,
+  maxOutput: number | null,
+  at: number,
+): NewEvent {
+  const { route } = ground;
+  const meta = { route, envelope: envelope.hash, view, generation, maxOutput, deadline: at + STEP_MS };
+  return { type: "step/start", at, branch: branch.id, meta };
+}
+
+/** The answer's JSON, from the state just written. */
+function describe(
+  core: Core,
+  now: Attempt,
+  maxOutput: number | undefined,
+  { batchSeq, run, ended }: { batchSeq: number; run: Run | undefined; ended: Ended | undefined },
+): Prepared {
+  const { ground, ingested, envelope, entering } = now;
+  const branch = core.log.branch(now.branch.id)!;
+  const view = viewOfBranch(core.log, branch);
+  const measure = measureNow(ground, branch, view, { ...entering, batch: [] });
+  const incoming = batchWeight(ingested.items).tokens;
+  const surface = surfaceWeight(core.log, branch.head, view).tokens - incoming;
+  const json: Json = {
+    prepareId: prepareId(core.log.end()),
+    seqs: ingested.places.map((index) => batchSeq + index),
+    head: branch.head,
+    generation: branch.gen,
+    maxOutput: outputCap(ground, maxOutput, measure.tokens),
+    pressure: pressureJson({ ...measure, incoming, surface }),
+    compaction: run === undefined ? null : compactionJson(run, ended, branch.gen),
+    repaired: ingested.closed.map(({ call, index }) => ({ call, seq: batchSeq + index })),
+  };
+  return { json, head: branch.head, view: branch.view, envelope: envelope.hash };
+}
+
+function compactionJson(run: Run, ended: Ended | undefined, generation: number): Json {
+  const { compaction: id, trigger } = run.invocation;
+  return {
+    id,
+    trigger,
+    rungs: run.rungs,
+    outcome: ended?.outcome === "done" ? "done" : "failed",
+    generation,
+    tokensBefore: run.before.measure.tokens,
+    tokensAfter: ended?.tokensAfter ?? run.before.measure.tokens,
+  };
+}

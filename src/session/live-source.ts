@@ -1,0 +1,27 @@
+/** The log as the feed reads it. */
+import type { FeedSource } from "../live/feed.ts";
+import { MAX_BODY_BYTES, type WireEvent } from "../live/protocol.ts";
+import type { EventRow } from "../log/events.ts";
+import type { Core } from "./core.ts";
+import { wireRow } from "./read.ts";
+
+const MOST = 1_000;
+
+export function liveSource(core: Core): FeedSource {
+  return {
+    end: () => core.log.end(),
+    read: (after, maxBytes) => core.log.read(after, { limit: MOST, maxBytes }).map((row) => liveEvent(core, row)),
+  };
+}
+
+/** What was committed since `after`: as many as a socket's window may hold; a socket that is further behind reads on by itself. */
+export function liveEvents(core: Core, after: number): WireEvent[] {
+  return core.log.read(after, { limit: MOST, maxBytes: Number.POSITIVE_INFINITY }).map((row) => liveEvent(core, row));
+}
+
+/** A large body is not read at all: it goes as a reference. */
+function liveEvent(core: Core, row: EventRow): WireEvent {
+  if (row.size <= MAX_BODY_BYTES) return wireRow(core, row);
+  const { body: _, ...rest } = wireRow(core, { ...row, size: 0 });
+  return { ...rest, body: { bodyRef: row.seq, bytes: row.size } };
+}

@@ -1,0 +1,157 @@
+/**
+ * `POST /overflow`: the harness reports what the provider said to a prepared request. Recovery happens inside the same step, with the
+ * same envelope; nothing is added to the conversation. Proof of progress is a newer generation and a smaller priced Surface.
+ */
+import { type Entering, type Ground, type Observed, type Snapshot, takeSnapshot } from "../compaction/ground.ts";
+import { fits } from "../compaction/budget.ts";
+import { lastRung } from "../compaction/last-rung.ts";
+import { staleForms } from "../compaction/forms.ts";
+import { conclude, hasProgress, type Run, snapshotOf } from "../compaction/run.ts";
+import { commitForms, holds } from "../compaction/transaction.ts";
+import { Refusal } from "../failure.ts";
+import type { Meta, NewEvent } from "../log/events.ts";
+import type { Branch } from "../log/event-log.ts";
+import { appendEvents } from "../projections/write.ts";
+import { classifyRefusal, silentOverflow } from "../providers/overflow.ts";
+import { usageOf } from "../providers/usage.ts";
+import type { Core } from "./core.ts";
+import { storedEnvelope } from "./envelope.ts";
+import { irreducible } from "./landing.ts";
+import { outputCap } from "./pressure.ts";
+import { compact } from "./relief.ts";
+import { stepOf } from "./steps.ts";
+
+export interface OverflowReport {
+  branch: string | null;
+  prepareId: string;
+  status?: number | undefined;
+  body?: unknown;
+  usage?: unknown;
+  finish?: string | undefined;
+}
+
+export type Recovery =
+  | { action: "retry"; maxOutput: number | null; generation: number; head: number; view: number; envelope: string }
+  | { action: "none"; reason: string };
+
+/** Re-sends of one step, together one recovery. */
+const MAX_RESENDS = 3;
+/** What is left of a request that was refused without numbers although it seemed to fit. */
+const BLIND_SHARE = 0.75;
+
+export async function recover(core: Core, report: OverflowReport): Promise<Recovery> {
+  const branch = core.branch(report.branch);
+  const step = stepOf(core.log, branch, report.prepareId, core.parts.now());
+  const ground = core.ground(branch.id, step.meta.route);
+  const { tokens, bytes } = storedEnvelope(core.log, step.meta.envelope);
+  const entering: Entering = {
+    envelope: { tokens, bytes },
+    batch: [],
+    maxOutput: step.meta.maxOutput ?? undefined,
+  };
+  const snapshot = takeSnapshot(ground, entering);
+  const verdict = judge(ground, snapshot, report);
+  if (verdict.kind !== "overflow") return { action: "none", reason: verdict.kind };
+  if (!ground.policy.overflowRecovery) return { action: "none", reason: "off" };
+  if (branch.claim !== "") return { action: "none", reason: "busy" };
+  if (branch.resends >= MAX_RESENDS) throw irreducible(snapshot);
+  const failed: Meta<"step/failed"> = {
+    step: step.seq,
+    reason: "overflow",
+    ...(report.status === undefined ? {} : { status: report.status }),
+    resend: true,
+  };
+  const event: NewEvent = { type: "step/failed", at: core.parts.now(), branch: branch.id, step: step.seq, meta: failed };
+  if (verdict.clamp !== undefined) {
+    appendEvents(core.log, [event]);
+    return retry(core, branch.id, Math.min(verdict.clamp, entering.maxOutput ?? verdict.clamp));
+  }
+  const observed = observe(snapshot, verdict);
+  const wanted = { trigger: "overflow" as const, step: step.seq, observed, resends: branch.resends };
+  const recovery = await compact(core, ground, () => entering, wanted, (run) => finish(core, run, event));
+  // Thrown only here: the rungs that landed stay, the claim is closed.
+  if (recovery instanceof Refusal) throw recovery;
+  return recovery;
+}
+
+interface Verdict {
+  kind: string;
+  /** The provider's count of the request, and its limit. */
+  tokens?: number;
+  limit?: number;
+  /** The input fits: only the output cap has to go down to this. */
+  clamp?: number;
+}
+
+function judge(ground: Ground, { measure }: Snapshot, report: OverflowReport): Verdict {
+  const window = ground.capacity.window;
+  const usage = usageOf(ground.dialect.name, report.usage);
+  if (report.status === undefined && report.body === undefined) {
+    const silent = silentOverflow({ usage, finish: report.finish, window });
+    if (silent === undefined) return { kind: "not-overflow" };
+    // A completed answer is never run again.
+    if (silent.answered) return { kind: "answered" };
+    return { kind: "overflow", ...(silent.inputTokens === undefined ? {} : { tokens: silent.inputTokens }) };
+  }
+  const { status, body } = report;
+  const refusal = classifyRefusal({ status, body, dialect: ground.dialect.name, estimate: measure.tokens, window });
+  if (refusal.kind !== "overflow") return { kind: refusal.kind === "other" ? "not-overflow" : refusal.kind };
+  const verdict: Verdict = { kind: "overflow" };
+  if (refusal.tokens !== undefined) verdict.tokens = refusal.inputTokens ?? refusal.tokens;
+  if (refusal.limit !== undefined) verdict.limit = refusal.limit;
+  if (refusal.maxTokensOnly && refusal.limit !== undefined && refusal.inputTokens !== undefined) {
+    verdict.clamp = Math.max(1, refusal.limit - refusal.inputTokens - CLAMP_MARGIN);
+  }
+  return verdict;
+}
+
+/** Tokens left free between a clamped output cap and the limit: providers count a little more than they say. */
+const CLAMP_MARGIN = 64;
+
+function observe(snapshot: Snapshot, verdict: Verdict): Observed {
+  const { measure, budget } = snapshot;
+  const price = measure.envelope + measure.surface;
+  const counted = verdict.tokens ?? measure.tokens;
+  const { limit } = verdict;
+  const stated = limit === undefined ? undefined : Math.max(1, limit - Math.min(budget.reserved, limit / 4));
+  const known = stated ?? budget.ceiling;
+  const blind = Math.max(1, counted * BLIND_SHARE);
+  return {
+    ceiling: Math.floor(known === undefined || known >= counted ? blind : known),
+    ...(verdict.tokens === undefined || price <= 0 ? {} : { ratio: verdict.tokens / price }),
+  };
+}
+
+/** Clips what a cut cannot help, then answers only with proof of progress. Landed rungs stay in either case. */
+function finish(core: Core, run: Run, failed: NewEvent): Recovery | Refusal {
+  const { ground, invocation } = run;
+  if (!holds(ground, invocation.compaction)) return { action: "none", reason: "cancelled" };
+  return core.log.transaction(() => {
+    let now = snapshotOf(run);
+    if (!fits(now.measure, now.budget)) {
+      clip(run, now);
+      now = snapshotOf(run);
+    }
+    const proven = hasProgress(run, now) && fits(now.measure, now.budget);
+    conclude(run, proven ? {} : { failed: "irreducible" });
+    if (!proven) return irreducible(now);
+    appendEvents(core.log, [failed]);
+    return retry(core, ground.branch, run.entering().maxOutput, now.measure.tokens);
+  });
+}
+
+function clip(run: Run, now: Snapshot): void {
+  const { ground, invocation } = run;
+  const { forms } = lastRung(ground, now, ground.log.end() + 1);
+  if (forms.length === 0) return;
+  const first = now.items.findIndex((item) => forms.some((form) => form.node === item.seq));
+  commitForms(ground, now, invocation.compaction, [...forms, ...staleForms(ground, now, first, forms)]);
+  run.rungs.push("clip");
+}
+
+function retry(core: Core, id: number, asked: number | undefined, tokens = 0): Recovery {
+  const branch: Branch = core.log.branch(id)!;
+  const ground = core.ground(id, branch.route === "" ? null : branch.route);
+  const { head, view, envelope, gen: generation } = branch;
+  return { action: "retry", maxOutput: outputCap(ground, asked, tokens), generation, head, view, envelope };
+}

@@ -1,0 +1,118 @@
+/**
+ * `POST /prepare`: the next request of a harness that calls the model itself. Compacts if it must, appends the batch, answers the
+ * exact messages to send. The batch and the step land in one transaction, on state that was read after the last await.
+ */
+import { fits } from "../compaction/budget.ts";
+import { type Entering, type Ground, takeSnapshot } from "../compaction/ground.ts";
+import { conclude, type Run } from "../compaction/run.ts";
+import { dropThinking, holds } from "../compaction/transaction.ts";
+import { Refusal } from "../failure.ts";
+import type { Branch } from "../log/event-log.ts";
+import type { Core } from "./core.ts";
+import { type Envelope, type EnvelopeParts, nextEnvelope } from "./envelope.ts";
+import { type Ingested, ingest, type Raw } from "./ingest.ts";
+import { land, type Prepared } from "./landing.ts";
+import { compact, isBroken, isOverThreshold, waitForBranch } from "./relief.ts";
+import { checkHead } from "./steps.ts";
+
+export interface PrepareRequest {
+  branch: string | null;
+  envelope: EnvelopeParts;
+  messages: readonly Raw[];
+  route?: string | undefined;
+  maxOutput?: number | undefined;
+  strict: boolean;
+  expect?: number | undefined;
+}
+
+/** The request as it stands against the branch now. */
+export interface Attempt {
+  branch: Branch;
+  ground: Ground;
+  envelope: Envelope;
+  ingested: Ingested;
+  entering: Entering;
+}
+
+/** @param remember is called inside the transaction that appends the batch. */
+export async function prepare(
+  core: Core,
+  request: PrepareRequest,
+  remember: (prepared: Prepared) => void,
+): Promise<Prepared> {
+  const { id } = core.branch(request.branch);
+  const attempt = attempts(core, id, request);
+  switchRoute(attempt());
+  await waitWhileHeld(core, attempt);
+  const now = attempt();
+  if (!mustCompact(core, now)) return land(core, now, request.maxOutput, remember);
+  return compact(core, now.ground, () => attempt().entering, { trigger: "pressure" }, (run) =>
+    finish(core, attempt, request.maxOutput, run, remember),
+  );
+}
+
+/** Looks at the branch anew each time; what was read and counted for the same head and envelope is kept. */
+function attempts(core: Core, id: number, request: PrepareRequest): () => Attempt {
+  let kept: { head: number; hash: string; envelope: Envelope; ingested: Ingested } | undefined;
+  return () => {
+    const branch = core.log.branch(id);
+    if (branch === undefined) throw new Refusal("unknown-session", "There is no such session.");
+    checkHead(branch, request.expect);
+    const ground = core.ground(id, request.route);
+    if (kept === undefined || kept.head !== branch.head || kept.hash !== branch.envelope) {
+      const envelope = nextEnvelope(core.log, ground.meter, branch.envelope, request.envelope);
+      const ingested = ingest(ground, branch, request.messages, request.strict);
+      kept = { head: branch.head, hash: branch.envelope, envelope, ingested };
+    }
+    const { envelope, ingested } = kept;
+    const entering: Entering = {
+      envelope: { tokens: envelope.tokens, bytes: envelope.bytes },
+      batch: ingested.items,
+      maxOutput: request.maxOutput,
+    };
+    return { branch, ground, envelope, ingested, entering };
+  };
+}
+
+/** Another route than the last step's: what only the old model can read leaves the Surface first. */
+function switchRoute({ branch, ground, entering }: Attempt): void {
+  if (branch.route === "" || branch.route === ground.route || branch.claim !== "") return;
+  dropThinking(ground, takeSnapshot(ground, entering));
+}
+
+/** A compaction that holds the branch is waited for only over the threshold, at most `maxWaitMs`. */
+async function waitWhileHeld(core: Core, attempt: () => Attempt): Promise<void> {
+  let now = attempt();
+  const deadline = core.parts.now() + now.ground.policy.maxWaitMs;
+  while (now.branch.claim !== "" && isOverThreshold(now.ground, now.branch, now.entering)) {
+    const left = deadline - core.parts.now();
+    if (left <= 0 || !(await waitForBranch(core, now.branch.id, left))) return;
+    now = attempt();
+  }
+}
+
+function mustCompact(core: Core, { branch, ground, entering }: Attempt): boolean {
+  if (!ground.policy.auto || branch.claim !== "" || !isOverThreshold(ground, branch, entering)) return false;
+  const snapshot = takeSnapshot(ground, entering);
+  return !fits(snapshot.measure, snapshot.budget) || !isBroken(core, ground, entering);
+}
+
+/** The end of the invocation, in one synchronous stretch: the last rung, the batch, the step, the release. */
+function finish(
+  core: Core,
+  attempt: () => Attempt,
+  maxOutput: number | undefined,
+  run: Run,
+  remember: (prepared: Prepared) => void,
+): Prepared {
+  const { ground, invocation } = run;
+  try {
+    return land(core, attempt(), maxOutput, remember, run);
+  } catch (error) {
+    core.forget();
+    if (holds(ground, invocation.compaction)) {
+      conclude(run, { failed: error instanceof Refusal ? error.failure.code : "error" });
+    }
+    throw error;
+  }
+}

@@ -1,0 +1,107 @@
+/** Starts, joins and waits for compactions: one per branch at a time. The engine itself is `src/compaction`. */
+import { budgetOf, overThreshold } from "../compaction/budget.ts";
+import { type Entering, type Ground, measureNow, viewOfBranch } from "../compaction/ground.ts";
+import { type Invocation, type Run, runCompaction } from "../compaction/run.ts";
+import type { Summarizer } from "../compaction/run-summary.ts";
+import type { Branch } from "../log/event-log.ts";
+import { breakerKey, paidKey } from "../projections/fold.ts";
+import { breakerOpen, paidOut } from "../projections/bounds.ts";
+import { resolveRoute, upstreamOf } from "../providers/routes.ts";
+import type { Core } from "./core.ts";
+import { storedEnvelope } from "./envelope.ts";
+
+type Wanted = Omit<Invocation, "compaction" | "epoch" | "signal" | "codeOnly" | "resends"> & {
+  resends?: number;
+  signal?: AbortSignal;
+};
+
+/**
+ * Runs a compaction that nobody else of this object runs on the branch.
+ * @param finish see `runCompaction`.
+ */
+export function compact<T>(
+  core: Core,
+  ground: Ground,
+  entering: () => Entering,
+  wanted: Wanted,
+  finish: (run: Run) => T,
+): Promise<T> {
+  const abort = new AbortController();
+  const compaction = core.parts.newId();
+  const invocation: Invocation = {
+    resends: 0,
+    ...wanted,
+    compaction,
+    epoch: core.parts.epoch,
+    signal: abort.signal,
+    codeOnly: wanted.trigger !== "manual" && isCodeOnly(core, ground, entering),
+  };
+  const done = runCompaction(ground, entering, summarizerOf(core, ground), invocation, finish);
+  const running = { compaction, since: core.parts.now(), abort, done };
+  // Already over when no model was called: then nothing awaited, and nothing is left to stop.
+  core.running.set(ground.branch, running);
+  const clear = () => {
+    if (core.running.get(ground.branch) === running) core.running.delete(ground.branch);
+  };
+  done.then(clear, clear);
+  return done;
+}
+
+/** Whether only code may run: the breaker stopped automatic attempts, or the budget of paid summaries is used up. */
+function isCodeOnly(core: Core, ground: Ground, entering: () => Entering): boolean {
+  const steps = core.log.branches().reduce((sum, branch) => sum + branch.steps, 0);
+  return paidOut(core.log.state(paidKey), steps) || isBroken(core, ground, entering());
+}
+
+export function isBroken(core: Core, ground: Ground, entering: Entering): boolean {
+  const branch = core.log.branch(ground.branch)!;
+  const { tokens } = measureNow(ground, branch, viewOfBranch(core.log, branch), entering);
+  const { threshold } = budgetOf(ground.policy, ground.capacity, entering.maxOutput);
+  const state = core.log.state(breakerKey(branch.id));
+  return breakerOpen(state, { branch, configured: ground.configured, tokens, threshold });
+}
+
+export function isOverThreshold(ground: Ground, branch: Branch, entering: Entering): boolean {
+  const measure = measureNow(ground, branch, viewOfBranch(ground.log, branch), entering);
+  return overThreshold(measure, budgetOf(ground.policy, ground.capacity, entering.maxOutput));
+}
+
+/** Waits until the branch's running compaction is over, at most `ms`. False when it still runs, or is not of this object. */
+export async function waitForBranch(core: Core, branch: number, ms: number): Promise<boolean> {
+  const running = core.running.get(branch);
+  if (running === undefined) return false;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const timeout = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(false), ms);
+  });
+  const over = running.done.then(
+    () => true,
+    () => true,
+  );
+  try {
+    return await Promise.race([over, timeout]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Who writes summaries: the policy's route if it has a key here, else code. */
+function summarizerOf(core: Core, ground: Ground): Summarizer {
+  const wanted = ground.policy.summary.route;
+  const name = wanted === "self" ? ground.route : wanted;
+  if (name === null || name === "extractive") return { kind: "extractive" };
+  const { config, secrets, callModel, fetch } = core.parts;
+  const upstream = upstreamOf(name, config, secrets, ground.dialect.name);
+  if (upstream === undefined) return { kind: "extractive" };
+  const { capacity } = name === ground.route ? ground : resolveRoute(name, config);
+  const branch = core.log.branch(ground.branch)!;
+  return {
+    kind: "model",
+    route: name,
+    upstream,
+    sameRoute: name === ground.route && upstream.dialect === ground.dialect.name,
+    capacity,
+    envelope: storedEnvelope(core.log, branch.envelope).parts,
+    call: (body, options) => callModel(upstream, body, { ...options, fetch }),
+  };
+}

@@ -1,0 +1,361 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { codePoints } from "../../src/compaction/graphemes.ts";
+import { anthropic } from "../../src/dialects/anthropic.ts";
+import type { ContentPart, Dialect, NewContent } from "../../src/dialects/dialect.ts";
+import { openAiChat } from "../../src/dialects/openai-chat.ts";
+import { Defect } from "../../src/failure.ts";
+import { scanDocument } from "../../src/log/scanner.ts";
+import { text, utf8 } from "../log/json-text.ts";
+
+const both: [string, Dialect][] = [
+  ["openai-chat", openAiChat],
+  ["anthropic", anthropic],
+];
+const shown = (bytes: Uint8Array | undefined) => (bytes === undefined ? undefined : text(bytes));
+
+describe("cache marks", () => {
+  it.each(both)("[P24] leave the message and its blocks of %s and nothing else", (_, dialect) => {
+    const before =
+      '{"cache_control":{"type":"ephemeral"},"role":"user", "content":[ {"type":"text","text":"a","cache_control":{"type":"ephemeral","ttl":"1h"}},' +
+      '{"type":"text","cache_control":null,"text":"cache_control \\u00e9"} ],"n":9007199254740993 ,"cache_control":1}';
+    expect(shown(dialect.withoutCacheMarks(utf8(before)))).toBe(
+      '{"role":"user", "content":[ {"type":"text","text":"a"},{"type":"text","text":"cache_control \\u00e9"} ],"n":9007199254740993}',
+    );
+  });
+
+  it("[P24] leave the blocks inside results, documents and searches", () => {
+    const mark = '"cache_control":{"type":"ephemeral"}';
+    const marked = (inner: string) => `{"type":"text","text":"${inner}",${mark}}`;
+    const before = `{"role":"user","content":[{"type":"tool_result","tool_use_id":"t",${mark},"content":[${marked("a")},{"type":"document","source":{"type":"content","content":[${marked("b")}]},${mark}}]}]}`;
+    const after = shown(anthropic.withoutCacheMarks(utf8(before)));
+    expect(after).not.toContain("cache_control");
+    expect(after).toBe(before.replaceAll(`,${mark}`, ""));
+  });
+
+  it("[P24] stay inside call arguments, which are the model's own words", () => {
+    const use =
+      '{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"f","input":{"cache_control":1,"content":[{"cache_control":2}]}}]}';
+    expect(shown(anthropic.withoutCacheMarks(utf8(use)))).toBe(use);
+    const call =
+      '{"role":"assistant","tool_calls":[{"id":"c","function":{"name":"f","arguments":"{\\"cache_control\\":1}","cache_control":1},"cache_control":2}]}';
+    expect(shown(openAiChat.withoutCacheMarks(utf8(call)))).toBe(call.replace(',"cache_control":2', ""));
+  });
+
+  it.each(both)("[P24] that are not there cost no copy in %s", (_, dialect) => {
+    const plain = utf8('{"role":"user","content":"no marks, \\u001b[0m just colours"}');
+    expect(dialect.withoutCacheMarks(plain)).toBe(plain);
+    const mentioned = utf8('{"role":"user","content":"what is cache_control?"}');
+    expect(dialect.withoutCacheMarks(mentioned)).toBe(mentioned);
+    const odd = utf8("[1]");
+    expect(dialect.withoutCacheMarks(odd)).toBe(odd);
+  });
+
+  it("[P24] are found when their name is written with an escape", () => {
+    expect(
+      shown(anthropic.withoutCacheMarks(utf8('{"role":"user","cache\\u005fcontrol":{},"content":"x"}'))),
+    ).toBe('{"role":"user","content":"x"}');
+  });
+
+  it("[P24] in hostile nesting cost linear time", () => {
+    const deep = `${'{"content":['.repeat(250)}"${"x".repeat(4_000_000)}"${"]}".repeat(250)}`;
+    const bytes = utf8(`{"cache_control":1,"content":[${deep}]}`);
+    scanDocument(bytes);
+    expect(anthropic.withoutCacheMarks(bytes).length).toBe(bytes.length - '"cache_control":1,'.length);
+  });
+});
+
+/** Asks a dialect to rewrite the results of a message and shows what it saw. */
+function rewritten(dialect: Dialect, message: string, next: (index: number) => NewContent[] | undefined) {
+  const seen: { index: number; call: string; content: ContentPart[] }[] = [];
+  const bytes = dialect.rewriteResults(utf8(message), (result) => {
+    seen.push(result);
+    return next(result.index);
+  });
+  if (bytes !== undefined) scanDocument(bytes);
+  return { seen, after: shown(bytes) };
+}
+
+describe("results", () => {
+  const tool = (content: string) => `{"role":"tool", "tool_call_id":"c" ,"content": ${content} ,"x":1e400}`;
+  const block = (content: string, id = "t") =>
+    `{"is_error":true, "type":"tool_result","tool_use_id":"${id}"${content} }`;
+  const user = (...blocks: string[]) =>
+    `{"role":"user","content":[${blocks.join(" , ")}],"n":12345678901234567890}`;
+
+  it("[P25] keep a string a string when the new content is one text", () => {
+    expect(rewritten(openAiChat, tool('"old"'), () => [{ text: 'new "\n' }]).after).toBe(
+      tool('"new \\"\\n"'),
+    );
+    expect(rewritten(anthropic, user(block(',"content":"old"')), () => [{ text: "new" }]).after).toBe(
+      user(block(',"content":"new"')),
+    );
+    expect(rewritten(openAiChat, tool('"old"'), () => []).after).toBe(tool('""'));
+  });
+
+  it("[P25] keep an array an array and copy kept blocks raw", () => {
+    const image = '{ "type":"image","source":{"type":"base64","data":"AA=="} }';
+    const before = user(
+      block(
+        `,"content":[ {"type":"text","text":"long"},${image}, {"type":"text","text":"end","citations":[]} ]`,
+      ),
+    );
+    expect(rewritten(anthropic, before, () => [{ text: "l" }, { keep: 1 }, { text: "e" }]).after).toBe(
+      user(block(`,"content":[{"type":"text","text":"l"},${image},{"type":"text","text":"e"}]`)),
+    );
+    expect(
+      rewritten(anthropic, before, () => [{ text: "long" }, { text: "note" }, { text: "end" }]).after,
+    ).toBe(
+      user(
+        block(
+          ',"content":[{"type":"text","text":"long"},{"type":"text","text":"note"},{"type":"text","text":"end","citations":[]}]',
+        ),
+      ),
+    );
+    expect(rewritten(openAiChat, tool('[{"type":"text","text":"a"}]'), () => [{ text: "b" }]).after).toBe(
+      tool('[{"type":"text","text":"b"}]'),
+    );
+    expect(rewritten(anthropic, before, () => []).after).toBe(user(block(',"content":[]')));
+  });
+
+  it("[P25] turn a string into blocks only where several are wanted", () => {
+    expect(rewritten(openAiChat, tool('"\\u006fld"'), () => [{ keep: 0 }, { text: "more" }]).after).toBe(
+      tool('[{"type":"text","text":"\\u006fld"},{"type":"text","text":"more"}]'),
+    );
+  });
+
+  it("[P25] without content, or with null, get what is new", () => {
+    expect(rewritten(anthropic, user(block("")), () => [{ text: "x" }]).after).toBe(
+      user('{"is_error":true, "type":"tool_result","tool_use_id":"t" ,"content":"x"}'),
+    );
+    expect(
+      rewritten(anthropic, user(block(',"content":null')), () => [{ text: "x" }, { text: "y" }]).after,
+    ).toBe(user(block(',"content":[{"type":"text","text":"x"},{"type":"text","text":"y"}]')));
+  });
+
+  it("[P25] are shown in order with their content, and only those that change are touched", () => {
+    const before = user(
+      block(',"content":"a"', "t1"),
+      '{"type":"text","text":"and"}',
+      block(',"content":[{"type":"text","text":"b"}]', "t2"),
+      block("", "t3"),
+    );
+    const { seen, after } = rewritten(anthropic, before, (index) =>
+      index === 1 ? [{ text: "B" }] : undefined,
+    );
+    expect(seen).toEqual([
+      { index: 0, call: "t1", content: [{ type: "text", text: "a" }] },
+      { index: 1, call: "t2", content: [{ type: "text", text: "b" }] },
+      { index: 2, call: "t3", content: [] },
+    ]);
+    expect(after).toBe(before.replace('"text":"b"', '"text":"B"'));
+  });
+
+  it("[P25] that keep everything, or say the same, are unchanged", () => {
+    const before = user(block(',"content":[{"type":"text","text":"a"},{"type":"image","source":{}}]'));
+    expect(rewritten(anthropic, before, () => [{ keep: 0 }, { keep: 1 }]).after).toBeUndefined();
+    expect(rewritten(anthropic, before, () => [{ text: "a" }, { keep: 1 }]).after).toBeUndefined();
+    expect(rewritten(anthropic, before, () => undefined).after).toBeUndefined();
+    expect(rewritten(openAiChat, tool('"a"'), () => [{ text: "a" }]).after).toBeUndefined();
+    expect(rewritten(openAiChat, '{"role":"assistant","content":"a"}', () => [{ text: "b" }]).seen).toEqual(
+      [],
+    );
+  });
+
+  it("[P25] never get an empty text block, and never one that they did not have", () => {
+    const before = user(block(',"content":[{"type":"text","text":"a"},{"type":"image","source":{}}]'));
+    expect(rewritten(anthropic, before, () => [{ text: "" }, { keep: 1 }]).after).toBe(
+      user(block(',"content":[{"type":"image","source":{}}]')),
+    );
+    expect(() => rewritten(anthropic, before, () => [{ keep: 2 }])).toThrow(Defect);
+  });
+
+  it("[P25] [DSH-070] keep blocks that are no text in their order, and texts that are gone vanish", () => {
+    const reference = '{"type":"tool_reference","tool_name":"grep"}';
+    const image = '{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AA"}}';
+    const textOf = (letter: string, count: number) => `{"type":"text","text":"${letter.repeat(count)}"}`;
+    const before = user(
+      block(
+        `,"content":[${[textOf("A", 40), reference, textOf("B", 30), image, textOf("C", 30)].join(",")}]`,
+      ),
+    );
+    const { after } = rewritten(anthropic, before, () => [
+      { text: "AAAA…" },
+      { keep: 1 },
+      { keep: 3 },
+      { text: "CCC" },
+    ]);
+    expect(after).toBe(
+      user(
+        block(
+          `,"content":[{"type":"text","text":"AAAA…"},${reference},${image},{"type":"text","text":"CCC"}]`,
+        ),
+      ),
+    );
+  });
+
+  it("[P25] [DSH-068] are measured by the code points of their texts alone", () => {
+    const content = [
+      { type: "text", text: "a👍b" },
+      { type: "image", source: { type: "base64", media_type: "image/png", data: "A".repeat(1000) } },
+    ];
+    const message = anthropic.read(
+      utf8({ role: "user", content: [{ type: "tool_result", tool_use_id: "t", content }] }),
+      "m",
+    );
+    const [result] = message.parts;
+    const texts = result?.type === "result" ? result.content.filter((part) => part.type === "text") : [];
+    expect(texts.map((part) => codePoints(part.text))).toEqual([3]);
+  });
+});
+
+describe("call arguments", () => {
+  const shout = (value: string) => (value.startsWith("x") ? value.toUpperCase() : undefined);
+
+  it("[P26] of Anthropic calls are rewritten at any depth, keys and all else byte for byte", () => {
+    const before =
+      '{"role":"assistant","content":[{"type":"text","text":"xa"},{"type":"tool_use","id":"x","name":"xn","input":' +
+      '{"x1" : "xa\\u0062", "n":[12345678901234567890, "xc", {"k":"keep \\ud800"}]}},{"type":"server_tool_use","id":"s","name":"w","input":{"q":"xq"}}]}';
+    expect(shown(anthropic.rewriteArguments(utf8(before), shout))).toBe(
+      before.replace('"xa\\u0062"', '"XAB"').replace('"xc"', '"XC"'),
+    );
+    const bare = '{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"n","input":"xa"}]}';
+    expect(shown(anthropic.rewriteArguments(utf8(bare), shout))).toBe(bare.replace('"xa"', '"XA"'));
+  });
+
+  it("[P26] of OpenAI calls are rewritten inside their JSON text, which stays valid", () => {
+    const inner = '{"path":"xa", "big": 12345678901234567890,"list":["xb","c"], "path":"d"}';
+    const before = `{"role":"assistant","content":"xa","tool_calls":[{"id":"x","type":"function","function":{"name":"xn","arguments":${JSON.stringify(inner)}}}]}`;
+    const after = shown(openAiChat.rewriteArguments(utf8(before), shout));
+    const rewrittenInner = inner.replace('"xa"', '"XA"').replace('"xb"', '"XB"');
+    expect(after).toBe(before.replace(JSON.stringify(inner), JSON.stringify(rewrittenInner)));
+  });
+
+  it("[P26] that are not JSON stay, and a custom input is one string", () => {
+    const calls = (args: string) =>
+      `{"role":"assistant","tool_calls":[{"id":"a","function":{"name":"f","arguments":${args}}}]}`;
+    for (const args of [
+      '""',
+      '"{\\"a\\": \\"xa"',
+      '"xa"',
+      '"{\\"a\\":\\"\\\\\\ud800\\",\\"b\\":\\"xb\\"}"',
+    ]) {
+      expect(openAiChat.rewriteArguments(utf8(calls(args)), shout)).toBeUndefined();
+    }
+    const custom =
+      '{"role":"assistant","tool_calls":[{"id":"a","type":"custom","custom":{"name":"sh","input":"xls\\n"}}]}';
+    expect(shown(openAiChat.rewriteArguments(utf8(custom), shout))).toBe(custom.replace("xls", "XLS"));
+  });
+
+  it("[P26] with lone surrogates lose nothing", () => {
+    const before =
+      '{"role":"assistant","tool_calls":[{"id":"a","function":{"name":"f","arguments":"{\\"a\\":\\"\\ud800\\",\\"b\\":\\"xb\\"}"}}]}';
+    const after = openAiChat.rewriteArguments(utf8(before), shout);
+    const args: unknown = JSON.parse(JSON.parse(shown(after)!).tool_calls[0].function.arguments);
+    expect(args).toEqual({ a: "\ud800", b: "XB" });
+  });
+
+  it.each(both)("[P26] that stay as they are give nothing back in %s", (_, dialect) => {
+    const messages = [
+      '{"role":"user","content":"xa"}',
+      '{"role":"assistant","content":[{"type":"text","text":"xa"}]}',
+    ];
+    for (const message of messages) expect(dialect.rewriteArguments(utf8(message), shout)).toBeUndefined();
+    const call =
+      '{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"n","input":{"a":"xa"}}]}';
+    expect(dialect.rewriteArguments(utf8(call), (value) => value)).toBeUndefined();
+  });
+
+  it("[P26] of any JSON change as the same rewrite of the parsed value would", () => {
+    const deep = (value: unknown): unknown => {
+      if (typeof value === "string") return `${value}!`;
+      if (Array.isArray(value)) return value.map(deep);
+      if (typeof value !== "object" || value === null) return value;
+      return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, deep(inner)]));
+    };
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 4 }), (value) => {
+        const args = JSON.stringify(value);
+        const asText = utf8({
+          role: "assistant",
+          tool_calls: [{ id: "a", function: { name: "f", arguments: args } }],
+        });
+        const asValue = utf8({
+          role: "assistant",
+          content: [{ type: "tool_use", id: "a", name: "f", input: value }],
+        });
+        const shouted = (input: string) => `${input}!`;
+        const chat = JSON.parse(shown(openAiChat.rewriteArguments(asText, shouted)) ?? text(asText));
+        const claude = JSON.parse(shown(anthropic.rewriteArguments(asValue, shouted)) ?? text(asValue));
+        const expected = deep(JSON.parse(args));
+        expect(JSON.parse(chat.tool_calls[0].function.arguments)).toEqual(expected);
+        expect(claude.content[0].input).toEqual(expected);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+describe("media", () => {
+  it("[P27] outside results become text notes where they stood, in both dialects", () => {
+    const note = ({ note: what }: { note: string }) => `[was ${what}]`;
+    const data = "data:image/png;base64,AA";
+    const chat = `{"role":"user","content":[ {"type":"text","text":"a"}, {"type":"image_url","image_url":{"url":"${data}"}} ,{"type":"file","file":{"file_id":"f"}}]}`;
+    expect(shown(openAiChat.withoutMedia(utf8(chat), note))).toBe(
+      '{"role":"user","content":[ {"type":"text","text":"a"}, {"type":"text","text":"[was image/png]"} ,{"type":"text","text":"[was file]"}]}',
+    );
+    const image = '{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AA"}}';
+    const document = '{"type":"document","source":{"type":"url","url":"u"}}';
+    const readable = '{"type":"document","source":{"type":"text","media_type":"text/plain","data":"d"}}';
+    const result = `{"type":"tool_result","tool_use_id":"t","content":[${image}]}`;
+    expect(
+      shown(
+        anthropic.withoutMedia(
+          utf8(`{"role":"user","content":[${result},${image},${document},${readable}]}`),
+          note,
+        ),
+      ),
+    ).toBe(
+      `{"role":"user","content":[${result},{"type":"text","text":"[was image/png]"},{"type":"text","text":"[was document]"},${readable}]}`,
+    );
+  });
+
+  it.each(both)("[P27] that are not there give nothing back in %s", (_, dialect) => {
+    for (const content of ['"text"', '[{"type":"text","text":"a"}]']) {
+      expect(dialect.withoutMedia(utf8(`{"role":"user","content":${content}}`), () => "x")).toBeUndefined();
+    }
+  });
+});
+
+describe("thinking", () => {
+  const thought = '{"type":"thinking","thinking":"","signature":"s"}';
+  const hidden = '{"type":"redacted_thinking","data":"d"}';
+  const said = '{"type":"text","text":"a"}';
+  const use = '{"type":"tool_use","id":"t","name":"f","input":{}}';
+  const reply = (...blocks: string[]) => `{"role":"assistant", "content": [ ${blocks.join(" , ")} ]}`;
+
+  it.each([
+    [[thought, said], [said]],
+    [
+      [thought, hidden, said, thought, use],
+      [said, use],
+    ],
+    [[said, hidden], [said]],
+  ])("[P28] leaves an Anthropic message by whole blocks: %j", (before, after) => {
+    const bytes = anthropic.withoutThinking(utf8(reply(...before)));
+    expect(shown(bytes)).toBe(reply(...after));
+  });
+
+  it("[P28] leaves zero bytes where nothing that says something would be left", () => {
+    expect(anthropic.withoutThinking(utf8(reply(thought, hidden)))?.length).toBe(0);
+    expect(anthropic.withoutThinking(utf8(reply(thought, '{"type":"text","text":" "}')))?.length).toBe(0);
+  });
+
+  it("[P28] that is not there, and reasoning of OpenAI's shape, stay", () => {
+    expect(anthropic.withoutThinking(utf8(reply(said, use)))).toBeUndefined();
+    expect(anthropic.withoutThinking(utf8('{"role":"assistant","content":"a"}'))).toBeUndefined();
+    expect(
+      openAiChat.withoutThinking(utf8('{"role":"assistant","content":"a","reasoning_content":"b"}')),
+    ).toBeUndefined();
+  });
+});

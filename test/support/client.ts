@@ -1,0 +1,117 @@
+/** A client of the whole Worker for tests: HTTP as one tenant, and sockets that keep what they receive. */
+import { createExecutionContext } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { createApp } from "../../src/gateway/app.ts";
+import type { Gate } from "../../src/gateway/auth.ts";
+
+export const TOKEN = "token-of-acme";
+const gate: Gate = { tokens: [{ name: "acme", token: TOKEN }], devOpen: false };
+const app = createApp({ gateOf: () => gate });
+
+/** A frame of the server, read. */
+export interface Frame {
+  type: string;
+  seq?: number;
+  branch?: string;
+  event?: Record<string, unknown> & { seq: number; type: string; body: unknown };
+  after?: number;
+  end?: number;
+}
+
+export interface LiveClient {
+  readonly frames: Frame[];
+  readonly texts: string[];
+  /** Seqs of the events received so far. */
+  seqs(): number[];
+  /** Resolves with the first frame (from the start) that fits; rejects after two seconds. */
+  until(fits: (frame: Frame) => boolean): Promise<Frame>;
+  send(message: unknown): void;
+  sendText(text: string): void;
+  close(): void;
+  /** Resolves when the server closed the socket. */
+  readonly closed: Promise<{ code: number; reason: string }>;
+}
+
+export interface SessionClient {
+  readonly id: string;
+  request(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Response>;
+  /** Like `request`, and the answer must have this status; its JSON. */
+  expect<T>(status: number, method: string, path: string, body?: unknown): Promise<T>;
+  /** Opens `/live`; with `pages`, answers every `page` with `more`. */
+  live(query?: string, options?: { pages?: boolean }): Promise<LiveClient>;
+  /** The object itself, for eviction and a look into its storage. */
+  stub(): DurableObjectStub;
+}
+
+/** A session of tenant `acme`, named anew on each call unless an id is given. */
+export function sessionClient(id: string = `s-${crypto.randomUUID()}`): SessionClient {
+  const request: SessionClient["request"] = async (method, path, body, headers = {}) => {
+    const init: RequestInit = { method, headers: { authorization: `Bearer ${TOKEN}`, ...headers } };
+    if (body !== undefined) init.body = typeof body === "string" ? body : JSON.stringify(body);
+    const url = `https://plimsoll.test/v1/sessions/${id}${path === "/" ? "" : path}`;
+    return await app.fetch(new Request(url, init), env, createExecutionContext());
+  };
+  return {
+    id,
+    request,
+    async expect<T>(status: number, method: string, path: string, body?: unknown): Promise<T> {
+      const response = await request(method, path, body);
+      const text = await response.text();
+      if (response.status !== status) throw new Error(`${method} ${path}: ${response.status} ${text}`);
+      return (text === "" ? undefined : JSON.parse(text)) as T;
+    },
+    async live(query = "", options = {}) {
+      const response = await request("GET", `/live${query}`, undefined, { upgrade: "websocket" });
+      if (response.webSocket === null)
+        throw new Error(`no socket: ${response.status} ${await response.text()}`);
+      return liveClient(response.webSocket, options.pages ?? false);
+    },
+    stub: () => env.SESSIONS.get(env.SESSIONS.idFromName(`acme:${id}`)),
+  };
+}
+
+function liveClient(ws: WebSocket, pages: boolean): LiveClient {
+  const frames: Frame[] = [];
+  const texts: string[] = [];
+  const waiting = new Set<() => void>();
+  const closed = new Promise<{ code: number; reason: string }>((resolve) => {
+    ws.addEventListener("close", ({ code, reason }) => resolve({ code, reason }));
+  });
+  ws.addEventListener("message", ({ data }) => {
+    const text = String(data);
+    texts.push(text);
+    if (text.startsWith("{")) {
+      const frame = JSON.parse(text) as Frame;
+      frames.push(frame);
+      if (pages && frame.type === "page") ws.send(JSON.stringify({ type: "more", after: frame.after }));
+    }
+    for (const look of waiting) look();
+  });
+  ws.accept();
+  const until = (fits: (frame: Frame) => boolean) =>
+    new Promise<Frame>((resolve, reject) => {
+      const timer = setTimeout(() => {
+        waiting.delete(look);
+        reject(new Error(`no such frame among ${JSON.stringify(frames.map((frame) => frame.type))}`));
+      }, 2_000);
+      const look = () => {
+        const frame = frames.find(fits);
+        if (frame === undefined) return;
+        clearTimeout(timer);
+        waiting.delete(look);
+        resolve(frame);
+      };
+      waiting.add(look);
+      look();
+    });
+  return {
+    frames,
+    texts,
+    seqs: () => frames.filter((frame) => frame.type === "event").map((frame) => frame.seq ?? 0),
+    until,
+    send: (message) => ws.send(JSON.stringify(message)),
+    sendText: (text) => ws.send(text),
+    close: () => ws.close(1000, "done"),
+    closed,
+  };
+}
