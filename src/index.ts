@@ -2,6 +2,6 @@
 import { configOf } from "./env.ts";
 import { createApp } from "./gateway/app.ts";
 
-export { SessionObject } from "../test/support/placeholder-object.ts";
+export { SessionObject } from "./session-object.ts";
 
 export default createApp({ gateOf: configOf });

@@ -6,7 +6,7 @@ import { DurableObject } from "cloudflare:workers";
 import { configOf } from "./env.ts";
 import { Refusal } from "./failure.ts";
 import { failureOf, problemResponse } from "./gateway/problem-response.ts";
-import { closeLive, acceptLive, onLiveMessage, publish } from "./live/sockets.ts";
+import { acceptLive, closeLive, onLiveMessage, publish } from "./live/sockets.ts";
 import { createIdempotency } from "./log/idempotency.ts";
 import { isMigrated, migrate } from "./log/migrations.ts";
 import { createSqliteLog } from "./log/sqlite-log.ts";
@@ -14,9 +14,9 @@ import { createMeter } from "./meter/price.ts";
 import { countTokens } from "./meter/vocabulary.ts";
 import { callModel } from "./providers/call.ts";
 import { Core } from "./session/core.ts";
+import { liveEvents, liveSource } from "./session/live-source.ts";
 import { answer } from "./session/routes.ts";
 import { closeLeftovers, dueAt } from "./session/upkeep.ts";
-import { liveSource, liveEvents } from "./session/live-source.ts";
 
 const meter = createMeter(countTokens);
 
@@ -34,7 +34,13 @@ export class SessionObject extends DurableObject<Env> {
       if (request.method === "DELETE" && url.pathname === "/") return await this.erase();
       const core = this.open(request.method === "PUT" && url.pathname === "/");
       if (url.pathname === "/live") return this.live(core, request);
-      const call = { core, query: url.searchParams, branch: url.searchParams.get("branch"), path: url.pathname, request };
+      const call = {
+        core,
+        query: url.searchParams,
+        branch: url.searchParams.get("branch"),
+        path: url.pathname,
+        request,
+      };
       try {
         return await answer(call);
       } catch (error) {
@@ -68,7 +74,13 @@ export class SessionObject extends DurableObject<Env> {
 
   private live(core: Core, request: Request): Response {
     core.settings();
-    return acceptLive(this.ctx, request, request.headers.get("plimsoll-tenant") ?? "", liveSource(core), Date.now());
+    return acceptLive(
+      this.ctx,
+      request,
+      request.headers.get("plimsoll-tenant") ?? "",
+      liveSource(core),
+      Date.now(),
+    );
   }
 
   /** @throws Refusal `unknown-session`; asking creates no database. */

@@ -85,7 +85,12 @@ export function withoutThinking(ground: Reader, item: SurfaceItem): NewForm[] {
 }
 
 /** The forms that a replacement at `changed` owes: stale thinking behind it, but for items that get a form anyway. */
-export function staleForms(ground: Ground, snapshot: Snapshot, changed: number, made: readonly NewForm[]): NewForm[] {
+export function staleForms(
+  ground: Ground,
+  snapshot: Snapshot,
+  changed: number,
+  made: readonly NewForm[],
+): NewForm[] {
   const formed = new Set(made.map((form) => form.node));
   const loopOpen = isLoopOpen(snapshot.items, snapshot.batchStartsTurn);
   return staleThinking(snapshot.items, changed, ground.binding, loopOpen)
@@ -101,7 +106,11 @@ export function protectedFrom(items: readonly SurfaceItem[], groups: number): nu
 }
 
 /** Ids of the calls of exempt tools in these items. */
-export function exemptCalls(ground: Reader, items: readonly SurfaceItem[], tools: readonly string[]): Set<string> {
+export function exemptCalls(
+  ground: Reader,
+  items: readonly SurfaceItem[],
+  tools: readonly string[],
+): Set<string> {
   const ids = new Set<string>();
   if (tools.length === 0) return ids;
   for (const item of items) {

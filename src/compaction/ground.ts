@@ -4,8 +4,8 @@
  */
 import type { Dialect } from "../dialects/dialect.ts";
 import { Defect } from "../failure.ts";
-import { noWeight, plus, type Weight, weightOf } from "../log/events.ts";
 import type { Branch, EventLog, View } from "../log/event-log.ts";
+import { noWeight, plus, type Weight, weightOf } from "../log/events.ts";
 import type { Meter } from "../meter/price.ts";
 import { noSamples, type RatioState, ratioOf } from "../meter/ratio.ts";
 import { ratioKey } from "../projections/fold.ts";
@@ -81,7 +81,12 @@ export function batchWeight(batch: readonly BatchItem[]): Weight {
 }
 
 /** The pressure of the next request, in O(1). */
-export function measureNow(ground: Ground, branch: Branch, view: View | undefined, entering: Entering): Measure {
+export function measureNow(
+  ground: Ground,
+  branch: Branch,
+  view: View | undefined,
+  entering: Entering,
+): Measure {
   const { log, route, prior } = ground;
   const state = route === null ? undefined : (log.state(ratioKey(route)) as RatioState | undefined);
   const loads = {
@@ -117,7 +122,12 @@ function observedMeasure(measure: Measure, ratio: number | undefined): Measure {
 function lowered(budget: Budget, ceiling: number | undefined): Budget {
   if (ceiling === undefined) return budget;
   const under = (level: number | undefined) => Math.min(level ?? ceiling, ceiling);
-  return { ...budget, ceiling: under(budget.ceiling), threshold: under(budget.threshold), enough: under(budget.enough) };
+  return {
+    ...budget,
+    ceiling: under(budget.ceiling),
+    threshold: under(budget.threshold),
+    enough: under(budget.enough),
+  };
 }
 
 /** Price (o200k, whole request) at which the pressure would be `tokens`. */

@@ -5,7 +5,7 @@ import { checkpointCap } from "./checkpoint.ts";
 import { exemptCalls, protectedFrom, pruneForms } from "./forms.ts";
 import { type Ground, priceAt, type Snapshot } from "./ground.ts";
 import type { NewForm } from "./replacement.ts";
-import { cutNewest, cutSpan, priceOf, spanOf } from "./span.ts";
+import { cutNewest, cutSpan, isWorth, priceOf, spanOf } from "./span.ts";
 
 /** The first round of automatic compaction must free this share of the threshold, or it is not worth its cache flush. */
 export const PROGRESS_SHARE = 0.1;
@@ -49,9 +49,17 @@ export function planSpan(ground: Ground, snapshot: Snapshot, keep: Keep): SpanPl
             fixedPrice(snapshot) + tail + capFor(ground, snapshot, tail) <=
             (enoughPrice(snapshot) ?? Number.POSITIVE_INFINITY),
         });
-  if (cut === 0) return undefined;
-  const tail = priceOf(items, cut);
-  return { cut, span: spanOf(items, cut), tail, cap: capFor(ground, snapshot, tail) };
+  return cut === 0 ? undefined : sized(ground, snapshot, cut);
+}
+
+/** The plan for a span of exactly `cut` items; undefined where that is not worth a call. */
+export function planOfCut(ground: Ground, snapshot: Snapshot, cut: number): SpanPlan | undefined {
+  return isWorth(snapshot.items, cut) ? sized(ground, snapshot, cut) : undefined;
+}
+
+function sized(ground: Ground, snapshot: Snapshot, cut: number): SpanPlan {
+  const tail = priceOf(snapshot.items, cut);
+  return { cut, span: spanOf(snapshot.items, cut), tail, cap: capFor(ground, snapshot, tail) };
 }
 
 /** Whether replacing the span could free enough to be worth it at all, whatever the summary turns out to be. */

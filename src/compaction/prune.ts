@@ -76,13 +76,19 @@ function shortText(text: string, { over, head, tail }: Limits, handle: string): 
 }
 
 /** New content of one result, or undefined to leave it. Texts are taken as one: the head from the first, the tail from the last. */
-function shortContent(content: readonly ContentPart[], limits: Limits, handle: string): NewContent[] | undefined {
+function shortContent(
+  content: readonly ContentPart[],
+  limits: Limits,
+  handle: string,
+): NewContent[] | undefined {
   const texts = content.filter((part) => part.type === "text");
   const media = content.length - texts.length;
   const points = texts.reduce((sum, part) => sum + codePoints(part.text), 0);
   if (points <= limits.over) {
     if (media === 0) return undefined;
-    return content.map((part, keep) => (part.type === "media" ? { text: mediaNote(part, handle) } : { keep }));
+    return content.map((part, keep) =>
+      part.type === "media" ? { text: mediaNote(part, handle) } : { keep },
+    );
   }
   const heads = shares(texts, limits.head, "head");
   const tails = shares(texts, limits.tail, "tail");

@@ -1,4 +1,6 @@
 /** Builds the events of a replacement: forms, checkpoint, and the one `surface/replace` that puts them in force. Pure. */
+
+import type { LogReader, View } from "../log/event-log.ts";
 import {
   type BodyFacts,
   type EventRow,
@@ -10,7 +12,6 @@ import {
   type Weight,
   weightOf,
 } from "../log/events.ts";
-import type { LogReader, View } from "../log/event-log.ts";
 import type { SurfaceItem } from "../projections/surface.ts";
 import { contentOf, type ViewContent, weigh } from "../projections/views.ts";
 import { PRUNE_VERSION } from "./prune.ts";

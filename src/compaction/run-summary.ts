@@ -3,21 +3,20 @@
  * no model may or can. Awaits only the model; what it commits was validated after the await.
  */
 import { createHash } from "node:crypto";
-import type { Attempt, Meta } from "../log/events.ts";
+import { type Attempt, type Meta, metaOf } from "../log/events.ts";
 import { METER_VERSION } from "../meter/price.ts";
 import type { SurfaceItem } from "../projections/surface.ts";
 import { weighForm } from "../projections/weigh.ts";
-import type { CallResult, Capacity, Upstream } from "../providers/provider.ts";
+import type { CallResult } from "../providers/provider.ts";
 import { type FrameLabel, frameCheckpoint, frameRoom, RENDER_VERSION } from "./checkpoint.ts";
 import { extractiveCheckpoint } from "./extractive.ts";
 import { type Facts, foldFacts } from "./facts.ts";
 import { staleForms } from "./forms.ts";
 import type { Snapshot } from "./ground.ts";
-import type { SpanPlan } from "./plan.ts";
+import { planOfCut, type SpanPlan } from "./plan.ts";
 import { mayLand, type Run, snapshotOf } from "./run.ts";
-import type { RawEnvelope } from "./summary-request.ts";
+import { buildCall, planCall, type SummaryBody, type SummaryModel } from "./summary-call.ts";
 import { checkReply } from "./summary-reply.ts";
-import { nextRequest, type SummaryBody } from "./summary-shape.ts";
 import { commitCheckpoint, holds, recordAttempt } from "./transaction.ts";
 
 /** Who writes summaries. `call` sends a body to the upstream and never throws. */
@@ -25,12 +24,7 @@ export type Summarizer =
   | { kind: "extractive" }
   | {
       kind: "model";
-      route: string;
-      upstream: Upstream;
-      /** The session's own route and dialect: the conversation shape reuses the provider's cache. */
-      sameRoute: boolean;
-      capacity: Capacity;
-      envelope: RawEnvelope;
+      model: SummaryModel;
       call: (body: Uint8Array, options: { signal: AbortSignal; timeoutMs: number }) => Promise<CallResult>;
     };
 
@@ -47,25 +41,21 @@ export interface Draft {
 
 /** True when a checkpoint was committed. */
 export async function summarizeSpan(run: Run, snapshot: Snapshot, plan: SpanPlan): Promise<boolean> {
-  const draft = draftOf(run, snapshot, plan);
   const { summarizer, invocation } = run;
   if (summarizer.kind === "model" && !invocation.codeOnly) {
-    if (await summarizeByModel(run, draft, summarizer)) return true;
+    if (await summarizeByModel(run, snapshot, plan, summarizer)) return true;
     if (!holds(run.ground, invocation.compaction)) return false;
     // A person who asked for a summary is told that there is none; the conversation stays as it is.
     if (invocation.trigger === "manual") return false;
   }
-  return summarizeByCode(run, draft);
+  return summarizeByCode(run, draftOf(run, snapshot, plan));
 }
 
 function draftOf(run: Run, snapshot: Snapshot, plan: SpanPlan): Draft {
   const { ground } = run;
   const items = snapshot.items.slice(0, plan.cut);
-  const head = items[0];
-  const previous =
-    head?.kind === "checkpoint"
-      ? ((ground.log.event(head.seq)?.meta as Meta<"compaction/summary">).facts as Facts)
-      : undefined;
+  const head = items[0]?.kind === "checkpoint" ? ground.log.event(items[0].seq) : undefined;
+  const previous = head && (metaOf(head, "compaction/summary").facts as Facts);
   const nodes = items.filter((item) => item.kind !== "checkpoint");
   const span = nodes.map(({ seq }) => ({ seq, message: ground.dialect.read(ground.log.body(seq), "node") }));
   const facts = foldFacts(previous, span);
@@ -75,51 +65,115 @@ function draftOf(run: Run, snapshot: Snapshot, plan: SpanPlan): Draft {
 
 type Model = Extract<Summarizer, { kind: "model" }>;
 
-async function summarizeByModel(run: Run, draft: Draft, model: Model): Promise<boolean> {
-  const { ground, invocation } = run;
-  let last: { refusal?: string; correction?: string; overflow?: boolean } = {};
-  while (run.paid < ground.policy.maxPaidCalls) {
-    const left = run.deadline - ground.now();
-    if (left <= 0) break;
-    const frame = framePrice(run, draft, model.route);
-    const request = nextRequest(run, draft, model, { ...last, room: draft.plan.cap - frame });
-    if (request === undefined) break;
-    run.paid++;
-    const options = { signal: invocation.signal, timeoutMs: Math.min(ATTEMPT_MS, left) };
-    const result = await model.call(request.body, options);
-    const evidence = evidenceOf(run, draft, model, request, result);
-    if (!result.ok) {
-      failed(run, evidence, result.reason);
-      if (!holds(ground, invocation.compaction)) return false;
-      last = { overflow: result.reason === "overflow" };
-      if (result.retryable || last.overflow) continue;
-      break;
-    }
-    if (!holds(ground, invocation.compaction)) {
-      failed(run, evidence, "late");
+/** What the last attempt taught. */
+interface Lesson {
+  correction?: string;
+  /** The summarizer itself overflowed: less than this many tokens go in next time. */
+  window?: number;
+}
+
+async function summarizeByModel(
+  run: Run,
+  snapshot: Snapshot,
+  plan: SpanPlan,
+  summarizer: Model,
+): Promise<boolean> {
+  const { ground } = run;
+  let lesson: Lesson | undefined = {};
+  while (lesson !== undefined && run.paid < ground.policy.maxPaidCalls && run.deadline > ground.now()) {
+    const next = prepareCall(run, snapshot, plan, summarizer.model, lesson);
+    if (next === undefined) {
+      run.failure = "no-room";
       return false;
     }
-    const { cap, span } = draft.plan;
-    const count = (text: string) => ground.meter.text(text).tokens;
-    const checked = checkReply(result.reply, { cap, spanPrice: span.tokens, framePrice: frame, count });
-    if (checked.ok) return land(run, draft, model.route, checked.text, evidence);
-    failed(run, { ...evidence, outcome: "refused" }, checked.refused);
-    // One corrective retry with the reason; a filter will not be talked round.
-    if (last.correction !== undefined || checked.refused === "filtered") break;
-    last = { refusal: checked.refused, correction: checked.correction };
+    const outcome = await attempt(run, next, summarizer);
+    if (outcome === "landed") return true;
+    lesson = outcome === "over" ? undefined : learn(lesson, outcome, next);
   }
   return false;
 }
 
+interface NextCall {
+  draft: Draft;
+  frame: number;
+  request: SummaryBody;
+}
+
+/** The next call, over the whole span or over its oldest legal prefix that the summarizer can take. */
+function prepareCall(
+  run: Run,
+  snapshot: Snapshot,
+  plan: SpanPlan,
+  model: SummaryModel,
+  lesson: Lesson,
+): NextCall | undefined {
+  const { ground } = run;
+  let draft = draftOf(run, snapshot, plan);
+  let frame = framePrice(run, draft, model.route);
+  const shape = planCall(ground, model, draft.items, plan.cap - frame, lesson.window);
+  if (shape === undefined) return undefined;
+  if (shape.nodes < draft.items.length) {
+    const shorter = planOfCut(ground, snapshot, shape.nodes);
+    if (shorter === undefined) return undefined;
+    draft = draftOf(run, snapshot, shorter);
+    frame = framePrice(run, draft, model.route);
+  }
+  const request = buildCall(ground, model, draft.items, shape, lesson.correction);
+  return { draft, frame, request };
+}
+
+type Outcome = "landed" | "over" | { again: "same" | "overflow" } | { correction: string };
+
+async function attempt(run: Run, { draft, frame, request }: NextCall, summarizer: Model): Promise<Outcome> {
+  const { ground, invocation } = run;
+  run.paid++;
+  const timeoutMs = Math.max(1, Math.min(ATTEMPT_MS, run.deadline - ground.now()));
+  const result = await summarizer.call(request.body, { signal: invocation.signal, timeoutMs });
+  const evidence = evidenceOf(run, draft, summarizer.model.route, request, result);
+  const held = holds(ground, invocation.compaction);
+  if (!result.ok) {
+    failed(run, evidence, result.reason);
+    if (!held) return "over";
+    if (result.reason === "overflow") return { again: "overflow" };
+    return result.retryable ? { again: "same" } : "over";
+  }
+  if (!held) {
+    failed(run, evidence, "late");
+    return "over";
+  }
+  const { cap, span } = draft.plan;
+  const limits = { cap, spanPrice: span.tokens, framePrice: frame, count: counter(run) };
+  const checked = checkReply(result.reply, limits);
+  if (checked.ok) return land(run, draft, summarizer.model.route, checked.text, evidence) ? "landed" : "over";
+  failed(run, { ...evidence, outcome: "refused" }, checked.refused);
+  // A filter will not be talked round.
+  return checked.refused === "filtered" ? "over" : { correction: checked.correction };
+}
+
+/** One corrective retry with the reason; a summarizer that overflowed gets seven tenths of what it got. */
+function learn(lesson: Lesson, outcome: Exclude<Outcome, string>, { draft }: NextCall): Lesson | undefined {
+  if ("correction" in outcome) {
+    return lesson.correction === undefined ? { ...lesson, correction: outcome.correction } : undefined;
+  }
+  if (outcome.again === "same") return lesson;
+  return { ...lesson, window: Math.floor(0.7 * (lesson.window ?? draft.plan.span.tokens)) };
+}
+
 function failed(run: Run, evidence: Attempt, reason: string): void {
   run.failure = reason;
-  recordAttempt(run.ground, { ...evidence, outcome: evidence.outcome === "ok" ? "failed" : evidence.outcome, reason });
+  recordAttempt(run.ground, {
+    ...evidence,
+    outcome: evidence.outcome === "ok" ? "failed" : evidence.outcome,
+    reason,
+  });
 }
 
 /** What the frame costs around a text, with what a message costs besides. */
 function framePrice(run: Run, draft: Draft, by: string): number {
   const { plan } = draft;
-  return plan.cap - frameRoom({ ...requests(draft), label: draft.label(by), cap: plan.cap, count: counter(run) });
+  return (
+    plan.cap - frameRoom({ ...requests(draft), label: draft.label(by), cap: plan.cap, count: counter(run) })
+  );
 }
 
 function counter(run: Run): (text: string) => number {
@@ -134,7 +188,12 @@ function requests({ facts }: Draft) {
 
 function summarizeByCode(run: Run, draft: Draft): boolean {
   const label = draft.label("extractive");
-  const framed = extractiveCheckpoint({ facts: draft.facts, cap: draft.plan.cap, count: counter(run), label });
+  const framed = extractiveCheckpoint({
+    facts: draft.facts,
+    cap: draft.plan.cap,
+    count: counter(run),
+    label,
+  });
   const evidence: Attempt = {
     compaction: run.invocation.compaction,
     purpose: "compaction",
@@ -187,17 +246,26 @@ function commit(
   const changed = commitCheckpoint(ground, now, invocation.compaction, expected, checkpoint, forms);
   if (changed !== undefined) return reject(changed);
   run.checkpoints.push(seq);
-  run.shadowed = { items: run.shadowed.items + plan.span.count, tokens: run.shadowed.tokens + plan.span.tokens };
+  run.shadowed = {
+    items: run.shadowed.items + plan.span.count,
+    tokens: run.shadowed.tokens + plan.span.tokens,
+  };
   run.rungs.push(written.by === "extractive" ? "extractive" : "summary");
   delete run.failure;
   return true;
 }
 
-function evidenceOf(run: Run, draft: Draft, model: Model, request: SummaryBody, result: CallResult): Attempt {
+function evidenceOf(
+  run: Run,
+  draft: Draft,
+  route: string,
+  request: SummaryBody,
+  result: CallResult,
+): Attempt {
   const evidence: Attempt = {
     compaction: run.invocation.compaction,
     purpose: "compaction",
-    route: model.route,
+    route,
     shape: request.shape,
     span: draft.plan.span,
     outcome: result.ok ? "ok" : "failed",

@@ -7,7 +7,15 @@ import type { Measure } from "../projections/pressure.ts";
 import { fits } from "./budget.ts";
 import { staleForms } from "./forms.ts";
 import { type Entering, type Ground, type Observed, type Snapshot, takeSnapshot } from "./ground.ts";
-import { couldProgress, freesEnough, isRelieved, type Keep, planPrune, planSpan, type SpanPlan } from "./plan.ts";
+import {
+  couldProgress,
+  freesEnough,
+  isRelieved,
+  type Keep,
+  planPrune,
+  planSpan,
+  type SpanPlan,
+} from "./plan.ts";
 import { type Summarizer, summarizeSpan } from "./run-summary.ts";
 import { claim, commitForms, holds, release } from "./transaction.ts";
 
@@ -68,11 +76,20 @@ export async function runCompaction<T>(
   }
 }
 
-function start(ground: Ground, entering: () => Entering, summarizer: Summarizer, invocation: Invocation): Run {
+function start(
+  ground: Ground,
+  entering: () => Entering,
+  summarizer: Summarizer,
+  invocation: Invocation,
+): Run {
   const snapshot = takeSnapshot(ground, entering(), invocation.observed);
   const { compaction, trigger, epoch, command, step } = invocation;
   const deadline = ground.now() + ground.policy.maxWaitMs;
-  const plan = planSpan(ground, snapshot, trigger === "manual" ? { kind: "newest" } : { kind: "retain", share: 1 });
+  const plan = planSpan(
+    ground,
+    snapshot,
+    trigger === "manual" ? { kind: "newest" } : { kind: "retain", share: 1 },
+  );
   claim(ground, {
     compaction,
     trigger,
@@ -101,7 +118,7 @@ function start(ground: Ground, entering: () => Entering, summarizer: Summarizer,
 async function climbManual(run: Run): Promise<void> {
   const snapshot = snapshotOf(run);
   const plan = planSpan(run.ground, snapshot, { kind: "newest" });
-  if (plan !== undefined) await summarizeSpan(run, snapshot, plan, "newest");
+  if (plan !== undefined) await summarizeSpan(run, snapshot, plan);
 }
 
 async function climb(run: Run): Promise<void> {
@@ -114,7 +131,7 @@ async function climb(run: Run): Promise<void> {
     const keep: Keep = overflow ? overflowKeep(run, round) : { kind: "retain", share: 0.5 ** round };
     const plan = planSpan(ground, snapshot, keep);
     if (plan === undefined || !isWorthwhile(run, snapshot, plan, round)) break;
-    if (!(await summarizeSpan(run, snapshot, plan, keep.kind))) break;
+    if (!(await summarizeSpan(run, snapshot, plan))) break;
   }
   await ceilingRound(run);
 }
@@ -125,7 +142,7 @@ async function ceilingRound(run: Run): Promise<void> {
   const snapshot = snapshotOf(run);
   if (fits(snapshot.measure, snapshot.budget)) return;
   const plan = planSpan(run.ground, snapshot, { kind: "newest" });
-  if (plan !== undefined) await summarizeSpan(run, snapshot, plan, "newest");
+  if (plan !== undefined) await summarizeSpan(run, snapshot, plan);
 }
 
 function pruneRung(run: Run, protect: number): void {

@@ -56,7 +56,7 @@ function turnCut(
 }
 
 /** A lone checkpoint or a single unit is not worth a call. */
-function isWorth(items: readonly SurfaceItem[], cut: number): boolean {
+export function isWorth(items: readonly SurfaceItem[], cut: number): boolean {
   let units = 0;
   for (let at = 1; at <= cut; at++) if (isLegalCut(items, at)) units++;
   return units >= 2;

@@ -4,8 +4,8 @@
  */
 import { Refusal } from "../failure.ts";
 import type { Attempt, Meta, NewEvent, Span, Trigger } from "../log/events.ts";
-import { appendEvents } from "../projections/write.ts";
 import { contentOn, undoable } from "../projections/views.ts";
+import { appendEvents } from "../projections/write.ts";
 import { withoutThinking } from "./forms.ts";
 import { branchAt, type Ground, type Snapshot } from "./ground.ts";
 import { type NewCheckpoint, type NewForm, replacementEvents } from "./replacement.ts";
@@ -38,7 +38,12 @@ export function recordAttempt(ground: Ground, attempt: Attempt): void {
 }
 
 /** Puts new forms in force. */
-export function commitForms(ground: Ground, snapshot: Snapshot, compaction: string, forms: readonly NewForm[]): void {
+export function commitForms(
+  ground: Ground,
+  snapshot: Snapshot,
+  compaction: string,
+  forms: readonly NewForm[],
+): void {
   commit(ground, snapshot, compaction, "prune", forms);
 }
 
@@ -69,7 +74,8 @@ export function undo(ground: Ground, snapshot: Snapshot): { compaction: string; 
   const { branch, view } = snapshot;
   if (branch.claim !== "") throw new Refusal("busy", "A compaction runs on this branch.");
   const found = undoable(log, branch);
-  if (found === undefined) throw new Refusal("nothing-to-undo", "No compaction of this branch is left to undo.");
+  if (found === undefined)
+    throw new Refusal("nothing-to-undo", "No compaction of this branch is left to undo.");
   const made = snapshot.items.filter((item) => item.seq > found.first.seq && item.thinking);
   const generation = branch.gen + 1;
   const { events } = replacementEvents({
@@ -91,7 +97,9 @@ export function undo(ground: Ground, snapshot: Snapshot): { compaction: string; 
 
 /** A route switch: what only the old model can read leaves the Surface. */
 export function dropThinking(ground: Ground, snapshot: Snapshot): boolean {
-  const forms = snapshot.items.filter((item) => item.thinking).flatMap((item) => withoutThinking(ground, item));
+  const forms = snapshot.items
+    .filter((item) => item.thinking)
+    .flatMap((item) => withoutThinking(ground, item));
   if (forms.length === 0) return false;
   commit(ground, snapshot, "", "route", forms);
   return true;

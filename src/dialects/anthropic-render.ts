@@ -109,7 +109,7 @@ export function renderAnthropic(items: readonly RenderItem[]): Uint8Array[] {
     if (bytes.length === 0) continue;
     if (item.role === "tool") {
       group.push(bytes);
-      if (item.mend) disorder ||= false;
+      if (item.mend) disorder ||= isDisordered(bytes);
     } else {
       flush();
       out.push(bytes);

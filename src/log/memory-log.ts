@@ -1,6 +1,7 @@
 /** The event-log contract in memory: the audit folds into it, tests compare the SQLite form with it. */
-import type { EventRow, NodeRow } from "./events.ts";
+
 import type { Branch, Claim, EnvelopeRow, EventLog, ReadOptions, View } from "./event-log.ts";
+import type { EventRow, NodeRow } from "./events.ts";
 
 /** @param bodyOf where bodies are read from when they are not to be kept here as well. */
 export function createMemoryLog(bodyOf?: (seq: number) => Uint8Array): EventLog {
@@ -115,9 +116,7 @@ class MemoryLog implements EventLog {
   }
 
   views(branch: number): View[] {
-    return [...this.viewRows.values()]
-      .filter((view) => view.branch === branch)
-      .sort((a, b) => b.seq - a.seq);
+    return [...this.viewRows.values()].filter((view) => view.branch === branch).sort((a, b) => b.seq - a.seq);
   }
 
   putView(view: View): void {
@@ -147,7 +146,9 @@ class MemoryLog implements EventLog {
   }
 
   states(): { key: string; value: unknown }[] {
-    return [...this.stateRows].map(([key, value]) => ({ key, value })).sort((a, b) => (a.key < b.key ? -1 : 1));
+    return [...this.stateRows]
+      .map(([key, value]) => ({ key, value }))
+      .sort((a, b) => (a.key < b.key ? -1 : 1));
   }
 
   putState(key: string, _seq: number, value: unknown): void {

@@ -46,7 +46,8 @@ export function isMigrated(sql: Sql): boolean {
 export function migrate(sql: Sql): void {
   let done = 0;
   if (isMigrated(sql)) {
-    for (const row of sql.exec<{ id: number | null }>("SELECT max(id) AS id FROM migration")) done = row.id ?? 0;
+    for (const row of sql.exec<{ id: number | null }>("SELECT max(id) AS id FROM migration"))
+      done = row.id ?? 0;
   } else {
     drain(sql.exec("CREATE TABLE migration (id INTEGER PRIMARY KEY)"));
   }

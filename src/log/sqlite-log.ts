@@ -3,8 +3,8 @@
  * Bodies are split at 1.5 MiB: a row holds at most 2 MB in production, which local workerd does not enforce (platform.md 1.4).
  */
 import { Defect } from "../failure.ts";
-import type { EventRow, EventType, NodeRow } from "./events.ts";
 import type { Branch, Claim, EnvelopeRow, EventLog, ReadOptions, View } from "./event-log.ts";
+import type { EventRow, EventType, NodeRow } from "./events.ts";
 import type { Sql } from "./migrations.ts";
 
 export const PART_BYTES = 1_572_864;
@@ -65,7 +65,8 @@ class SqliteLog implements EventLog {
 
   insert(row: EventRow, body: Uint8Array | undefined): void {
     const meta = row.meta === null ? null : JSON.stringify(row.meta);
-    if (meta !== null && meta.length > PART_BYTES / 3) throw new Defect(`meta of ${row.type} is too large for a row`);
+    if (meta !== null && meta.length > PART_BYTES / 3)
+      throw new Defect(`meta of ${row.type} is too large for a row`);
     const parts = body === undefined ? 0 : Math.max(1, Math.ceil(body.byteLength / PART_BYTES));
     const node = row.node;
     this.run(
@@ -180,7 +181,9 @@ class SqliteLog implements EventLog {
   }
 
   views(branch: number): View[] {
-    return this.all<ViewRecord>("SELECT * FROM view WHERE branch = ? ORDER BY seq DESC", branch).map(viewFrom);
+    return this.all<ViewRecord>("SELECT * FROM view WHERE branch = ? ORDER BY seq DESC", branch).map(
+      viewFrom,
+    );
   }
 
   putView(v: View): void {
@@ -252,7 +255,10 @@ class SqliteLog implements EventLog {
     return [...this.db.sql.exec<T>(query, ...bindings)];
   }
 
-  private one<T extends Record<string, SqlStorageValue>>(query: string, ...bindings: unknown[]): T | undefined {
+  private one<T extends Record<string, SqlStorageValue>>(
+    query: string,
+    ...bindings: unknown[]
+  ): T | undefined {
     return this.all<T>(query, ...bindings)[0];
   }
 }

@@ -2,8 +2,9 @@
  * What bounds automatic compaction: the breaker of a branch and the session's budget of paid summaries.
  * Folds over the log like the rest. Pure.
  */
-import type { Meta } from "../log/events.ts";
+
 import type { Branch } from "../log/event-log.ts";
+import type { Meta } from "../log/events.ts";
 
 /** Invocations without progress after which automatic attempts stop. */
 const BREAKER_LIMIT = 3;
@@ -28,7 +29,8 @@ export function foldBreaker(
 ): Breaker | undefined {
   const before = state as Breaker | undefined;
   const { meta, branch, configured } = event;
-  if (meta.progress) return before === undefined || before.failures === 0 ? undefined : { ...before, failures: 0 };
+  if (meta.progress)
+    return before === undefined || before.failures === 0 ? undefined : { ...before, failures: 0 };
   const same = before !== undefined && sameGround(before, branch, configured);
   return {
     failures: (same ? before.failures : 0) + 1,
@@ -52,7 +54,9 @@ export function breakerOpen(
 
 function sameGround(breaker: Breaker, branch: Branch, configured: number): boolean {
   return (
-    breaker.generation === branch.gen && breaker.envelope === branch.envelope && breaker.configured === configured
+    breaker.generation === branch.gen &&
+    breaker.envelope === branch.envelope &&
+    breaker.configured === configured
   );
 }
 

@@ -4,6 +4,7 @@
  * A breach of the log's own rules is a defect and changes nothing.
  */
 import { Defect } from "../failure.ts";
+import type { Branch, Claim, LogReader, View } from "../log/event-log.ts";
 import {
   type EventRow,
   type EventType,
@@ -15,7 +16,6 @@ import {
   plus,
   weightOf,
 } from "../log/events.ts";
-import type { Branch, Claim, LogReader, View } from "../log/event-log.ts";
 import { foldRatio, noSamples, type RatioState } from "../meter/ratio.ts";
 import { foldBreaker, foldPaid } from "./bounds.ts";
 import { nodeAt, placeBehind } from "./tree.ts";
@@ -195,12 +195,23 @@ function openBranch(context: Context, meta: Meta<"branch/opened">): void {
   };
 }
 
-function replaceView(context: Context, meta: Omit<Meta<"compaction/undone">, never>, kind: View["kind"]): void {
+function replaceView(
+  context: Context,
+  meta: Omit<Meta<"compaction/undone">, never>,
+  kind: View["kind"],
+): void {
   const { log, seq } = context;
   const branch = context.branch();
   if (meta.generation !== branch.gen + 1) throw new Defect("a replacement must add one to the generation");
   const before = branch.view === 0 ? noWeight : (log.view(branch.view)?.delta ?? noWeight);
-  const place = { seq, branch: branch.id, gen: meta.generation, base: branch.view, kind, compaction: meta.compaction };
+  const place = {
+    seq,
+    branch: branch.id,
+    gen: meta.generation,
+    base: branch.view,
+    kind,
+    compaction: meta.compaction,
+  };
   const view = viewOf(log, place, meta);
   for (const unit of ["tokens", "bytes", "images"] as const) {
     const moved = meta.inserted[unit] - meta.shadowed[unit];
@@ -213,7 +224,14 @@ function replaceView(context: Context, meta: Omit<Meta<"compaction/undone">, nev
 }
 
 function rowOf(log: LogReader, event: NewEvent, seq: number): EventRow {
-  const facts = event.facts ?? { price: 0, bytes: 0, images: 0, sampled: false, mend: false, thinking: false };
+  const facts = event.facts ?? {
+    price: 0,
+    bytes: 0,
+    images: 0,
+    sampled: false,
+    mend: false,
+    thinking: false,
+  };
   return {
     seq,
     type: event.type,

@@ -2,8 +2,9 @@
  * Pressure: the estimated tokens of the next request, O(1) in the Surface. Usage (what a provider reported) anchors it;
  * without an anchor it is the route's ratio times the prices. The two are never mixed in a label. Pure.
  */
-import { type Meta, metaOf, type Weight } from "../log/events.ts";
+
 import type { LogReader } from "../log/event-log.ts";
+import { type Meta, metaOf, type Weight } from "../log/events.ts";
 
 export interface Measure {
   /** Provider tokens of the next request, rounded up. */
@@ -29,7 +30,11 @@ export interface Loads {
 export type Anchor = NonNullable<Meta<"usage/reported">["anchor"]>;
 
 /** The anchor in force on a route: one that another route reported says nothing about this one. */
-export function anchorOf(log: Pick<LogReader, "event">, seq: number, route: string | null): Anchor | undefined {
+export function anchorOf(
+  log: Pick<LogReader, "event">,
+  seq: number,
+  route: string | null,
+): Anchor | undefined {
   if (seq === 0) return undefined;
   const row = log.event(seq);
   if (row === undefined) return undefined;

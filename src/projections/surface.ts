@@ -1,8 +1,8 @@
 /** The Surface: f(head, view) = the checkpoint and the path behind it, each node in the form that the view gives it. Pure. */
 import type { Role } from "../dialects/dialect.ts";
 import { Defect } from "../failure.ts";
-import { type NodeRow, plus, type Weight, weightOf } from "../log/events.ts";
 import type { LogReader, View } from "../log/event-log.ts";
+import { type NodeRow, plus, type Weight, weightOf } from "../log/events.ts";
 import { nodeAt } from "./tree.ts";
 
 export interface SurfaceItem {

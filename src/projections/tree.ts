@@ -1,7 +1,7 @@
 /** The message tree: ancestors in O(log n) by jump pointers. Pure reads over a `LogReader`. */
 import { Defect } from "../failure.ts";
-import type { NodeColumns, NodeRow } from "../log/events.ts";
 import type { LogReader } from "../log/event-log.ts";
+import type { NodeColumns, NodeRow } from "../log/events.ts";
 
 export type NodeReader = Pick<LogReader, "event">;
 

@@ -1,7 +1,7 @@
 /** Views: what a replacement, a fork or an undo makes of the one before. Pure. */
 import { Defect } from "../failure.ts";
-import { minus, noWeight, plus, type Weight, weightOf } from "../log/events.ts";
 import type { Branch, LogReader, View } from "../log/event-log.ts";
+import { minus, noWeight, plus, type Weight, weightOf } from "../log/events.ts";
 import { depthOf, nodeAt, onPath } from "./tree.ts";
 
 /** What a view shows, without its place in the chain of views. */
@@ -16,11 +16,18 @@ export const emptyContent: ViewContent = { upto: 0, checkpoint: 0, forms: [] };
 
 export function contentOf(view: View | undefined): ViewContent {
   if (view === undefined) return emptyContent;
-  return { upto: view.upto, checkpoint: view.checkpoint, forms: view.forms.map(([node, form]) => [node, form]) };
+  return {
+    upto: view.upto,
+    checkpoint: view.checkpoint,
+    forms: view.forms.map(([node, form]) => [node, form]),
+  };
 }
 
 /** The priced forms and the whole weight of a content: what it adds to the path's own (mostly negative). */
-export function weigh(log: Pick<LogReader, "event">, content: ViewContent): { delta: Weight; forms: View["forms"] } {
+export function weigh(
+  log: Pick<LogReader, "event">,
+  content: ViewContent,
+): { delta: Weight; forms: View["forms"] } {
   let delta = noWeight;
   if (content.checkpoint !== 0) {
     delta = minus(weightAt(log, content.checkpoint), nodeAt(log, content.upto).node.cum);
@@ -81,13 +88,15 @@ export function undoable(
 ): { compaction: string; before: View | undefined; first: View } | undefined {
   const views = log.views(branch.id);
   const undone = new Set(views.filter((view) => view.kind === "undo").map((view) => view.compaction));
-  const newest = views.find(
-    (view) => isCompaction(view) && !undone.has(view.compaction),
-  );
+  const newest = views.find((view) => isCompaction(view) && !undone.has(view.compaction));
   if (newest === undefined) return undefined;
   const made = views.filter((view) => isCompaction(view) && view.compaction === newest.compaction);
   const first = made[made.length - 1]!;
-  return { compaction: newest.compaction, before: first.base === 0 ? undefined : log.view(first.base), first };
+  return {
+    compaction: newest.compaction,
+    before: first.base === 0 ? undefined : log.view(first.base),
+    first,
+  };
 }
 
 function isCompaction(view: View): boolean {

@@ -2,8 +2,9 @@
  * The one way into the log: each event is folded and what it changes is put, in order, inside one transaction.
  * Together they land or none does.
  */
-import type { EventRow, NewEvent } from "../log/events.ts";
+
 import type { EventLog } from "../log/event-log.ts";
+import type { EventRow, NewEvent } from "../log/events.ts";
 import { fold } from "./fold.ts";
 
 export function appendEvents(log: EventLog, events: readonly NewEvent[]): EventRow[] {

@@ -204,7 +204,7 @@ async function* chunks(response: Response, watch: Watch): AsyncGenerator<Uint8Ar
       yield value;
     }
   } finally {
-    
+    reader.cancel().catch(() => undefined);
   }
 }
 

@@ -2,8 +2,8 @@
 import { z } from "zod";
 import { branchAt, type Ground } from "../compaction/ground.ts";
 import { Refusal } from "../failure.ts";
-import { type Meta, type NewEvent, plus, type Weight, weightOf } from "../log/events.ts";
 import type { Branch } from "../log/event-log.ts";
+import { type Meta, type NewEvent, plus, type Weight, weightOf } from "../log/events.ts";
 import { decode, kindOf, pick } from "../log/scanner.ts";
 import { anchorOf } from "../projections/pressure.ts";
 import { surfaceWeight } from "../projections/surface.ts";
@@ -26,7 +26,10 @@ export interface AppendRequest {
   strict: boolean;
 }
 
-type Item = { kind: "message"; raw: Raw } | { kind: "usage"; usage: Usage; at: string } | { kind: "aborted"; at: string };
+type Item =
+  | { kind: "message"; raw: Raw }
+  | { kind: "usage"; usage: Usage; at: string }
+  | { kind: "aborted"; at: string };
 
 /** The step that the items belong to, if they name one. */
 type Step = { seq: number; meta: Meta<"step/start"> } | undefined;
@@ -39,9 +42,14 @@ export function append(core: Core, request: AppendRequest, remember: (answer: Js
   checkHead(branch, request.expect);
   const ground = core.ground(branch.id);
   const items = request.items.map((raw) => itemOf(ground, raw));
-  const step = request.prepareId === undefined ? undefined : stepOf(core.log, branch, request.prepareId, core.parts.now());
+  const step =
+    request.prepareId === undefined
+      ? undefined
+      : stepOf(core.log, branch, request.prepareId, core.parts.now());
   if (step === undefined && items.some((item) => item.kind === "aborted")) {
-    throw new Refusal("no-step", "Only a prepared step can be aborted: name it by prepareId.", { at: "prepareId" });
+    throw new Refusal("no-step", "Only a prepared step can be aborted: name it by prepareId.", {
+      at: "prepareId",
+    });
   }
   const raws = items.flatMap((item) => (item.kind === "message" ? [item.raw] : []));
   const ingested = ingest(ground, branch, raws, request.strict);
@@ -70,10 +78,12 @@ function itemOf(ground: Ground, { bytes, at }: Raw): Item {
   if (type === "aborted") return { kind: "aborted", at };
   if (type === "usage") {
     const usage = usageOf(ground.dialect.name, value("usage"));
-    if (usage === undefined) throw new Refusal("bad-request", "Not a usage of this dialect.", { at: `${at}.usage` });
+    if (usage === undefined)
+      throw new Refusal("bad-request", "Not a usage of this dialect.", { at: `${at}.usage` });
     return { kind: "usage", usage, at };
   }
-  if (spans.message === undefined) throw new Refusal("bad-request", "A message is missing.", { at: `${at}.message` });
+  if (spans.message === undefined)
+    throw new Refusal("bad-request", "A message is missing.", { at: `${at}.message` });
   const message = bytes.subarray(spans.message.start, spans.message.end);
   return { kind: "message", raw: { bytes: message, at: `${at}.message` } };
 }
@@ -97,7 +107,8 @@ function planEvents(
 ): Plan {
   const at = core.parts.now();
   const nodes = messageEvents(ingested.items, branch.id, at, step?.seq);
-  const reply = step === undefined ? -1 : ingested.items.findIndex((item) => item.message.role === "assistant");
+  const reply =
+    step === undefined ? -1 : ingested.items.findIndex((item) => item.message.role === "assistant");
   const usage = items.find((item) => item.kind === "usage");
   const plan: Plan = { events: [], places: [], nodes: [] };
   const anchored = usage !== undefined && step !== undefined && reply >= 0;
@@ -107,7 +118,14 @@ function planEvents(
     }
     plan.nodes.push(plan.events.length);
     plan.events.push(node);
-    if (index === reply) plan.events.push({ type: "step/end", at, branch: branch.id, step: step!.seq, meta: { step: step!.seq } });
+    if (index === reply)
+      plan.events.push({
+        type: "step/end",
+        at,
+        branch: branch.id,
+        step: step!.seq,
+        meta: { step: step!.seq },
+      });
   }
   let message = 0;
   for (const item of items) plan.places.push(placeOf(item));
@@ -128,7 +146,12 @@ function planEvents(
 
 /** Usage that is not tied to a step of this branch is kept, and never an anchor. */
 function looseUsage(ground: Ground, branch: Branch, usage: Usage, at: number): NewEvent {
-  return { type: "usage/reported", at, branch: branch.id, meta: { usage, route: ground.route, anchor: null } };
+  return {
+    type: "usage/reported",
+    at,
+    branch: branch.id,
+    meta: { usage, route: ground.route, anchor: null },
+  };
 }
 
 function usageEvent(
@@ -142,10 +165,12 @@ function usageEvent(
 ): NewEvent {
   const { log } = core;
   const { route } = step.meta;
-  const upTo = ingested.items.slice(0, reply + 1).reduce<Weight>(
-    (sum, item) => plus(sum, weightOf(item.facts)),
-    surfaceWeight(log, branch.head, log.view(branch.view)),
-  );
+  const upTo = ingested.items
+    .slice(0, reply + 1)
+    .reduce<Weight>(
+      (sum, item) => plus(sum, weightOf(item.facts)),
+      surfaceWeight(log, branch.head, log.view(branch.view)),
+    );
   const total = usage.input + usage.cacheRead + usage.cacheWrite + usage.output;
   const envelope = storedEnvelope(log, step.meta.envelope).tokens;
   const anchor = { node: log.end() + 1 + index + 1, total, surface: upTo.tokens, envelope };

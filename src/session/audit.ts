@@ -3,9 +3,8 @@
  * that a long log holds nobody up, and compares at the head at which it began. Drift is a defect, always.
  */
 import type { Dialect } from "../dialects/dialect.ts";
-import { isFormType, isNodeType, type EventRow, type NewEvent } from "../log/events.ts";
-import { metaSchemas } from "../log/events.ts";
 import type { EventLog } from "../log/event-log.ts";
+import { type EventRow, isFormType, isNodeType, metaSchemas, type NewEvent } from "../log/events.ts";
 import { createMemoryLog } from "../log/memory-log.ts";
 import type { Meter } from "../meter/price.ts";
 import { surfaceOf, surfaceWeight } from "../projections/surface.ts";
@@ -46,7 +45,12 @@ export async function audit(
     if (drift.length > SHOWN) break;
   }
   if (drift.length <= SHOWN) compareProjections(log, replay, drift);
-  return { ok: drift.length === 0, seq: replay.end(), branches: log.branches().length, drift: drift.slice(0, SHOWN) };
+  return {
+    ok: drift.length === 0,
+    seq: replay.end(),
+    branches: log.branches().length,
+    drift: drift.slice(0, SHOWN),
+  };
 }
 
 function replayRow(log: EventLog, replay: EventLog, row: EventRow, drift: Drift[]): void {
@@ -77,7 +81,12 @@ function eventOf(log: EventLog, row: EventRow): NewEvent {
   } as NewEvent;
 }
 
-function comparePrice(log: EventLog, row: EventRow, by: { dialect: Dialect; meter: Meter }, drift: Drift[]): void {
+function comparePrice(
+  log: EventLog,
+  row: EventRow,
+  by: { dialect: Dialect; meter: Meter },
+  drift: Drift[],
+): void {
   if (!isNodeType(row.type) && !isFormType(row.type)) return;
   const facts = weighForm(by.dialect, by.meter, log.body(row.seq));
   compare(drift, `price of ${row.seq}`, row.branch, row.price, facts.price);

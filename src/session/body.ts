@@ -25,9 +25,11 @@ export function parseBody(bytes: Uint8Array, keys: readonly string[]): Body {
   if (bytes.byteLength > 0) {
     scanDocument(bytes);
     const start = root(bytes);
-    if (kindOf(bytes, start) !== "object") throw new Refusal("bad-request", "The body must be a JSON object.");
+    if (kindOf(bytes, start) !== "object")
+      throw new Refusal("bad-request", "The body must be a JSON object.");
     for (const entry of members(bytes, start)) {
-      if (!keys.includes(entry.key)) throw new Refusal("bad-request", "Unknown key.", { at: safeKey(entry.key) });
+      if (!keys.includes(entry.key))
+        throw new Refusal("bad-request", "Unknown key.", { at: safeKey(entry.key) });
       found.set(entry.key, entry);
     }
   }
@@ -41,7 +43,8 @@ export function parseBody(bytes: Uint8Array, keys: readonly string[]): Body {
     list(key) {
       const span = found.get(key);
       if (span === undefined) return undefined;
-      if (kindOf(bytes, span.start) !== "array") throw new Refusal("bad-request", "Must be an array.", { at: key });
+      if (kindOf(bytes, span.start) !== "array")
+        throw new Refusal("bad-request", "Must be an array.", { at: key });
       return [...elements(bytes, span.start)].map(({ start, end }, index) => ({
         bytes: bytes.subarray(start, end),
         at: `${key}[${index}]`,
@@ -64,7 +67,9 @@ export function checkValue<T extends z.ZodType>(value: unknown, schema: T, at: s
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   const issue = result.error.issues[0];
-  const path = [at, ...(issue?.path ?? []).map((step) => safeKey(String(step)))].filter((step) => step !== "");
+  const path = [at, ...(issue?.path ?? []).map((step) => safeKey(String(step)))].filter(
+    (step) => step !== "",
+  );
   const unknown = issue?.code === "unrecognized_keys" ? [safeKey(issue.keys[0] ?? "")] : [];
   const detail = issue?.code === "unrecognized_keys" ? "Unknown key." : (issue?.message ?? "Not valid.");
   throw new Refusal("bad-request", detail, { at: [...path, ...unknown].join(".") });

@@ -23,7 +23,12 @@ export function listBranches(core: Core): Json {
 }
 
 /** `POST /branches`: a new branch whose head is node `from`; a rewind is a fork one goes on with. */
-export function openBranch(core: Core, from: number, name: string | undefined, parentName: string | null): Json {
+export function openBranch(
+  core: Core,
+  from: number,
+  name: string | undefined,
+  parentName: string | null,
+): Json {
   const { log } = core;
   core.settings();
   const node = from === 0 ? undefined : log.event(from);
@@ -50,6 +55,7 @@ export function openBranch(core: Core, from: number, name: string | undefined, p
 function parentOf(core: Core, from: number, name: string | null): Branch {
   const asked = core.branch(name);
   if (onPath(core.log, from, asked.head)) return asked;
-  if (name !== null) throw new Refusal("unknown-node", "The node does not lie on this branch.", { at: "from" });
+  if (name !== null)
+    throw new Refusal("unknown-node", "The node does not lie on this branch.", { at: "from" });
   return core.log.branch(core.log.event(from)!.branch)!;
 }

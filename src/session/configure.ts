@@ -34,7 +34,12 @@ export function configure(core: Core, given: Settings): boolean {
     events.push({ type: "branch/opened", at, branch: 0, meta: main });
   }
   if (before === undefined || !sameSettings(before, meta)) {
-    events.push({ type: "session/configured", at, branch: before === undefined ? 2 : mostRecent(core), meta });
+    events.push({
+      type: "session/configured",
+      at,
+      branch: before === undefined ? 2 : mostRecent(core),
+      meta,
+    });
   }
   appendEvents(log, events);
   return before === undefined;
@@ -65,7 +70,10 @@ function merged(core: Core, before: SessionState | undefined, given: Settings): 
 
 function effective(core: Core, route: string | null, policy: PolicyInput): Record<string, unknown> {
   try {
-    return JSON.parse(JSON.stringify(effectivePolicy(core.parts.config, route, policy))) as Record<string, unknown>;
+    return JSON.parse(JSON.stringify(effectivePolicy(core.parts.config, route, policy))) as Record<
+      string,
+      unknown
+    >;
   } catch (error) {
     if (!(error instanceof PolicyFault)) throw error;
     throw new Refusal("bad-request", error.message, { at: `policy.${error.key}` });

@@ -78,9 +78,11 @@ export class Core {
   /** The branch of that name; without one, the branch of the newest event. */
   branch(name: string | null): Branch {
     this.settings();
-    const newest = () => this.log.branch(this.log.event(this.log.end())?.branch ?? 0) ?? this.log.branches()[0];
+    const newest = () =>
+      this.log.branch(this.log.event(this.log.end())?.branch ?? 0) ?? this.log.branches()[0];
     const branch = name === null ? newest() : this.log.branchNamed(name);
-    if (branch === undefined) throw new Refusal("unknown-branch", "There is no such branch.", { at: "branch" });
+    if (branch === undefined)
+      throw new Refusal("unknown-branch", "There is no such branch.", { at: "branch" });
     return branch;
   }
 

@@ -80,7 +80,8 @@ function buildEnvelope(meter: Meter, parts: EnvelopeParts): Envelope {
     ...fields.flatMap((field, n) => [utf8Bytes(`${n > 0 ? "," : ""}"${field}":`), parts[field]!]),
     utf8Bytes("}"),
   ]);
-  if (body.byteLength > MAX_BYTES) throw new Refusal("too-large", "System, tools and parameters are over 8 MiB.");
+  if (body.byteLength > MAX_BYTES)
+    throw new Refusal("too-large", "System, tools and parameters are over 8 MiB.");
   const system = parts.system && textsOf(decode(parts.system, 0, parts.system.byteLength));
   const tools = parts.tools && JSON.stringify(decode(parts.tools, 0, parts.tools.byteLength));
   return {

@@ -6,8 +6,8 @@ import type { BatchItem } from "../compaction/ground.ts";
 import type { Dialect, Role } from "../dialects/dialect.ts";
 import { orderOf } from "../dialects/order.ts";
 import { Refusal } from "../failure.ts";
-import type { NewEvent } from "../log/events.ts";
 import type { Branch, EventLog } from "../log/event-log.ts";
+import type { NewEvent } from "../log/events.ts";
 import { kindOf } from "../log/scanner.ts";
 import type { Meter } from "../meter/price.ts";
 import { roleOf } from "../projections/surface.ts";
@@ -53,8 +53,13 @@ export function ingest(
   const out: Ingested = { items: [], places: [], closed: [] };
   for (const raw of raws) {
     const weighed = weighMessage(dialect, meter, boundedMessage(dialect, raw), raw.at);
-    const order = orderOf({ dialect: dialect.name, open, first: after === undefined, after }, weighed.message, raw.at);
-    if (!order.ok) throw lateOr(order.failure.code, log, branch.head, weighed.message.results, order.failure, out);
+    const order = orderOf(
+      { dialect: dialect.name, open, first: after === undefined, after },
+      weighed.message,
+      raw.at,
+    );
+    if (!order.ok)
+      throw lateOr(order.failure.code, log, branch.head, weighed.message.results, order.failure, out);
     if (order.closes.length > 0 && strict) {
       throw new Refusal("open-calls", "Calls are open here that have no result yet.", { at: raw.at });
     }
@@ -62,7 +67,10 @@ export function ingest(
     for (const call of order.closes) {
       left--;
       const closing = weighMessage(dialect, meter, dialect.closedResult(call, CLOSED), raw.at);
-      const still = [...order.closes.slice(order.closes.length - left), ...answeredBy(weighed.message.results, open)];
+      const still = [
+        ...order.closes.slice(order.closes.length - left),
+        ...answeredBy(weighed.message.results, open),
+      ];
       out.closed.push({ call, index: out.items.length });
       out.items.push({ ...closing, open: still, origin: "plimsoll" });
     }
@@ -75,7 +83,8 @@ export function ingest(
 }
 
 function boundedMessage(dialect: Dialect, { bytes, at }: Raw): Uint8Array {
-  if (bytes.byteLength > MAX_NODE_BYTES) throw new Refusal("too-large", "A message is at most 8 MiB.", { at });
+  if (bytes.byteLength > MAX_NODE_BYTES)
+    throw new Refusal("too-large", "A message is at most 8 MiB.", { at });
   if (kindOf(bytes, 0) !== "object") throw new Refusal("bad-message", "A message must be an object.", { at });
   // A slice of the request would keep the whole request in memory for as long as the node is held.
   return dialect.withoutCacheMarks(bytes).slice();
@@ -119,7 +128,12 @@ function closedOnPath(log: EventLog, head: number): string[] {
 }
 
 /** The events that append the batch. */
-export function messageEvents(items: readonly BatchItem[], branch: number, at: number, step?: number): NewEvent[] {
+export function messageEvents(
+  items: readonly BatchItem[],
+  branch: number,
+  at: number,
+  step?: number,
+): NewEvent[] {
   return items.map((item) => ({
     type: `message/${item.message.role}` as const,
     at,

@@ -1,14 +1,21 @@
 /** The landing of a prepared request: the last rung if it must be, the batch, the step and the answer, in one transaction. */
 import { fits } from "../compaction/budget.ts";
 import { staleForms } from "../compaction/forms.ts";
-import { batchWeight, type Ground, measureNow, type Snapshot, takeSnapshot, viewOfBranch } from "../compaction/ground.ts";
+import {
+  batchWeight,
+  type Ground,
+  measureNow,
+  type Snapshot,
+  takeSnapshot,
+  viewOfBranch,
+} from "../compaction/ground.ts";
 import { batchSurfaceItem, lastRung } from "../compaction/last-rung.ts";
 import { replacementEvents } from "../compaction/replacement.ts";
 import { type Ended, endingOf, type Run, snapshotOf } from "../compaction/run.ts";
 import { holds } from "../compaction/transaction.ts";
 import { Refusal } from "../failure.ts";
-import type { EventRow, NewEvent } from "../log/events.ts";
 import type { Branch } from "../log/event-log.ts";
+import type { EventRow, NewEvent } from "../log/events.ts";
 import type { Measure } from "../projections/pressure.ts";
 import { surfaceWeight } from "../projections/surface.ts";
 import { appendEvents } from "../projections/write.ts";
@@ -83,7 +90,8 @@ function fitted(
   if (!ground.policy.auto || fits(measure, budget)) {
     return { events: [], measure, view: branch.view, generation: branch.gen };
   }
-  if (run !== undefined && !held) throw new Refusal("cancelled", "The compaction that the request needs was stopped.");
+  if (run !== undefined && !held)
+    throw new Refusal("cancelled", "The compaction that the request needs was stopped.");
   if (run === undefined) throw irreducible(snapshot);
   const rung = lastRung(ground, snapshot, place.batchSeq);
   if (!fits(rung.measure, budget)) throw irreducible(snapshot);
@@ -106,7 +114,9 @@ function lastRungEvents(
   const first = items.findIndex((item) => forms.some((form) => form.node === item.seq));
   const stale = staleForms(ground, snapshot, first, forms);
   // The batch is not in the log yet: what its messages weigh is known all the same.
-  const coming = new Map(batch.map(({ seq, weight }) => [seq, { price: weight.tokens, ...weight } as unknown as EventRow]));
+  const coming = new Map(
+    batch.map(({ seq, weight }) => [seq, { price: weight.tokens, ...weight } as unknown as EventRow]),
+  );
   const { events } = replacementEvents({
     log: { event: (seq) => coming.get(seq) ?? ground.log.event(seq) },
     seq: batchSeq + batch.length,

@@ -10,13 +10,16 @@ const MOST = 1_000;
 export function liveSource(core: Core): FeedSource {
   return {
     end: () => core.log.end(),
-    read: (after, maxBytes) => core.log.read(after, { limit: MOST, maxBytes }).map((row) => liveEvent(core, row)),
+    read: (after, maxBytes) =>
+      core.log.read(after, { limit: MOST, maxBytes }).map((row) => liveEvent(core, row)),
   };
 }
 
 /** What was committed since `after`: as many as a socket's window may hold; a socket that is further behind reads on by itself. */
 export function liveEvents(core: Core, after: number): WireEvent[] {
-  return core.log.read(after, { limit: MOST, maxBytes: Number.POSITIVE_INFINITY }).map((row) => liveEvent(core, row));
+  return core.log
+    .read(after, { limit: MOST, maxBytes: Number.POSITIVE_INFINITY })
+    .map((row) => liveEvent(core, row));
 }
 
 /** A large body is not read at all: it goes as a reference. */

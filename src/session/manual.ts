@@ -1,12 +1,12 @@
 /** Manual compaction, its plan, undo and cancel: what a person asks of an idle branch. */
-import { planSpan } from "../compaction/plan.ts";
-import { planPrune } from "../compaction/plan.ts";
+
 import { takeSnapshot } from "../compaction/ground.ts";
+import { planPrune, planSpan } from "../compaction/plan.ts";
 import { conclude, type Run } from "../compaction/run.ts";
 import { holds, undo } from "../compaction/transaction.ts";
 import { Refusal } from "../failure.ts";
-import type { NewEvent } from "../log/events.ts";
 import type { Branch } from "../log/event-log.ts";
+import type { NewEvent } from "../log/events.ts";
 import { appendEvents } from "../projections/write.ts";
 import type { Core } from "./core.ts";
 import { idle } from "./pressure.ts";
@@ -31,7 +31,8 @@ export async function compactManually(core: Core, name: string | null, command: 
 
 function checkIdle(core: Core, branch: Branch): void {
   if (branch.claim !== "") throw new Refusal("busy", "A compaction runs on this branch.");
-  if (inProgress(branch, core.parts.now())) throw new Refusal("busy", "A step is in progress on this branch.");
+  if (inProgress(branch, core.parts.now()))
+    throw new Refusal("busy", "A step is in progress on this branch.");
 }
 
 function manualOutcome(core: Core, run: Run, command: string): Json | Refusal {
@@ -61,7 +62,9 @@ function unlanded(reason: string, same: Json): Json | Refusal {
   if (changed.includes(reason)) {
     return new Refusal("surface-changed", "The conversation changed meanwhile; it was left as it is.");
   }
-  return new Refusal("summary", "No usable summary was written; the conversation is unchanged.", { more: { reason } });
+  return new Refusal("summary", "No usable summary was written; the conversation is unchanged.", {
+    more: { reason },
+  });
 }
 
 /** `POST /compact?plan=true`: what a manual compaction would do now. Changes nothing. */
@@ -70,7 +73,8 @@ export function planManually(core: Core, name: string | null): Json {
   const ground = core.ground(branch.id);
   const snapshot = takeSnapshot(ground, idle(core, branch));
   const plan = planSpan(ground, snapshot, { kind: "newest" });
-  if (plan === undefined) return { outcome: "nothing", span: null, prunes: [], retained: snapshot.items.length };
+  if (plan === undefined)
+    return { outcome: "nothing", span: null, prunes: [], retained: snapshot.items.length };
   const span = { ...snapshot, items: snapshot.items.slice(0, plan.cut) };
   return {
     outcome: "compact",
@@ -100,7 +104,13 @@ export function cancel(core: Core, name: string | null): Json {
     cancelled.push({ kind: "compaction", id: branch.claim });
   }
   if (branch.step !== 0) {
-    events.push({ type: "step/cancelled", at, branch: branch.id, step: branch.step, meta: { step: branch.step } });
+    events.push({
+      type: "step/cancelled",
+      at,
+      branch: branch.id,
+      step: branch.step,
+      meta: { step: branch.step },
+    });
     cancelled.push({ kind: "step", id: `p${branch.step}` });
   }
   appendEvents(core.log, events);
@@ -123,6 +133,14 @@ export function endWithout(
   const tokens = (core.log.event(claim.seq)?.meta as { tokens?: number } | undefined)?.tokens ?? 0;
   const { id: compaction, trigger } = claim;
   const rungs: string[] = [];
-  const meta = { compaction, trigger, outcome, rungs, tokensBefore: tokens, tokensAfter: tokens, progress: false };
+  const meta = {
+    compaction,
+    trigger,
+    outcome,
+    rungs,
+    tokensBefore: tokens,
+    tokensAfter: tokens,
+    progress: false,
+  };
   return { type: "compaction/end", at, branch: claim.branch, meta };
 }

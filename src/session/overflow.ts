@@ -2,15 +2,22 @@
  * `POST /overflow`: the harness reports what the provider said to a prepared request. Recovery happens inside the same step, with the
  * same envelope; nothing is added to the conversation. Proof of progress is a newer generation and a smaller priced Surface.
  */
-import { type Entering, type Ground, type Observed, type Snapshot, takeSnapshot } from "../compaction/ground.ts";
+
 import { fits } from "../compaction/budget.ts";
-import { lastRung } from "../compaction/last-rung.ts";
 import { staleForms } from "../compaction/forms.ts";
+import {
+  type Entering,
+  type Ground,
+  type Observed,
+  type Snapshot,
+  takeSnapshot,
+} from "../compaction/ground.ts";
+import { lastRung } from "../compaction/last-rung.ts";
 import { conclude, hasProgress, type Run, snapshotOf } from "../compaction/run.ts";
 import { commitForms, holds } from "../compaction/transaction.ts";
 import { Refusal } from "../failure.ts";
-import type { Meta, NewEvent } from "../log/events.ts";
 import type { Branch } from "../log/event-log.ts";
+import type { Meta, NewEvent } from "../log/events.ts";
 import { appendEvents } from "../projections/write.ts";
 import { classifyRefusal, silentOverflow } from "../providers/overflow.ts";
 import { usageOf } from "../providers/usage.ts";
@@ -31,7 +38,14 @@ export interface OverflowReport {
 }
 
 export type Recovery =
-  | { action: "retry"; maxOutput: number | null; generation: number; head: number; view: number; envelope: string }
+  | {
+      action: "retry";
+      maxOutput: number | null;
+      generation: number;
+      head: number;
+      view: number;
+      envelope: string;
+    }
   | { action: "none"; reason: string };
 
 /** Re-sends of one step, together one recovery. */
@@ -61,14 +75,26 @@ export async function recover(core: Core, report: OverflowReport): Promise<Recov
     ...(report.status === undefined ? {} : { status: report.status }),
     resend: true,
   };
-  const event: NewEvent = { type: "step/failed", at: core.parts.now(), branch: branch.id, step: step.seq, meta: failed };
+  const event: NewEvent = {
+    type: "step/failed",
+    at: core.parts.now(),
+    branch: branch.id,
+    step: step.seq,
+    meta: failed,
+  };
   if (verdict.clamp !== undefined) {
     appendEvents(core.log, [event]);
     return retry(core, branch.id, Math.min(verdict.clamp, entering.maxOutput ?? verdict.clamp));
   }
   const observed = observe(snapshot, verdict);
   const wanted = { trigger: "overflow" as const, step: step.seq, observed, resends: branch.resends };
-  const recovery = await compact(core, ground, () => entering, wanted, (run) => finish(core, run, event));
+  const recovery = await compact(
+    core,
+    ground,
+    () => entering,
+    wanted,
+    (run) => finish(core, run, event),
+  );
   // Thrown only here: the rungs that landed stay, the claim is closed.
   if (recovery instanceof Refusal) throw recovery;
   return recovery;
@@ -94,7 +120,13 @@ function judge(ground: Ground, { measure }: Snapshot, report: OverflowReport): V
     return { kind: "overflow", ...(silent.inputTokens === undefined ? {} : { tokens: silent.inputTokens }) };
   }
   const { status, body } = report;
-  const refusal = classifyRefusal({ status, body, dialect: ground.dialect.name, estimate: measure.tokens, window });
+  const refusal = classifyRefusal({
+    status,
+    body,
+    dialect: ground.dialect.name,
+    estimate: measure.tokens,
+    window,
+  });
   if (refusal.kind !== "overflow") return { kind: refusal.kind === "other" ? "not-overflow" : refusal.kind };
   const verdict: Verdict = { kind: "overflow" };
   if (refusal.tokens !== undefined) verdict.tokens = refusal.inputTokens ?? refusal.tokens;

@@ -46,8 +46,12 @@ export async function prepare(
   await waitWhileHeld(core, attempt);
   const now = attempt();
   if (!mustCompact(core, now)) return land(core, now, request.maxOutput, remember);
-  return compact(core, now.ground, () => attempt().entering, { trigger: "pressure" }, (run) =>
-    finish(core, attempt, request.maxOutput, run, remember),
+  return compact(
+    core,
+    now.ground,
+    () => attempt().entering,
+    { trigger: "pressure" },
+    (run) => finish(core, attempt, request.maxOutput, run, remember),
   );
 }
 

@@ -2,8 +2,8 @@
 import { type Budget, budgetOf } from "../compaction/budget.ts";
 import { type Entering, type Ground, measureNow, viewOfBranch } from "../compaction/ground.ts";
 import type { Contributor } from "../failure.ts";
-import { metaOf } from "../log/events.ts";
 import type { Branch } from "../log/event-log.ts";
+import { metaOf } from "../log/events.ts";
 import type { Measure } from "../projections/pressure.ts";
 import type { SurfaceItem } from "../projections/surface.ts";
 import type { Core } from "./core.ts";
@@ -76,7 +76,11 @@ const SHOWN = 10;
 
 /** The heaviest parts of a request, heaviest first. */
 export function contributors(measure: Measure, items: readonly SurfaceItem[]): Contributor[] {
-  const all: Contributor[] = items.map((item) => ({ what: item.kind, seq: item.seq, tokens: item.weight.tokens }));
+  const all: Contributor[] = items.map((item) => ({
+    what: item.kind,
+    seq: item.seq,
+    tokens: item.weight.tokens,
+  }));
   if (measure.envelope > 0) all.push({ what: "envelope", tokens: measure.envelope });
   if (measure.incoming > 0) all.push({ what: "incoming", tokens: measure.incoming });
   return all.sort((a, b) => b.tokens - a.tokens).slice(0, SHOWN);

@@ -1,8 +1,8 @@
 /** What can be read of a session: its state, events, Surface and checkpoints, now or as of a seq. Nothing here writes. */
 import { viewOfBranch } from "../compaction/ground.ts";
 import { Refusal } from "../failure.ts";
-import { type EventRow, isNodeType, metaOf } from "../log/events.ts";
 import type { Branch, View } from "../log/event-log.ts";
+import { type EventRow, isNodeType, metaOf } from "../log/events.ts";
 import { utf8Bytes } from "../log/json-edit.ts";
 import { newestUpTo } from "../projections/tree.ts";
 import type { Core } from "./core.ts";
@@ -32,19 +32,34 @@ export function running(core: Core): Json[] {
   const now = core.parts.now();
   return core.log.branches().flatMap((branch) => {
     const list: Json[] = [];
-    const claim = branch.claim === "" ? undefined : core.log.claims().find((open) => open.id === branch.claim);
+    const claim =
+      branch.claim === "" ? undefined : core.log.claims().find((open) => open.id === branch.claim);
     if (claim !== undefined) {
-      list.push({ kind: "compaction", id: claim.id, branch: branch.name, since: core.log.event(claim.seq)?.at });
+      list.push({
+        kind: "compaction",
+        id: claim.id,
+        branch: branch.name,
+        since: core.log.event(claim.seq)?.at,
+      });
     }
     if (inProgress(branch, now)) {
-      list.push({ kind: "step", id: `p${branch.step}`, branch: branch.name, since: core.log.event(branch.step)?.at });
+      list.push({
+        kind: "step",
+        id: `p${branch.step}`,
+        branch: branch.name,
+        since: core.log.event(branch.step)?.at,
+      });
     }
     return list;
   });
 }
 
 /** Head and view of a branch as they were when the log ended at `at`. */
-export function asOf(core: Core, branch: Branch, at: number | undefined): { head: number; view: View | undefined } {
+export function asOf(
+  core: Core,
+  branch: Branch,
+  at: number | undefined,
+): { head: number; view: View | undefined } {
   if (at === undefined) return { head: branch.head, view: viewOfBranch(core.log, branch) };
   if (at < branch.id || at > core.log.end()) {
     throw new Refusal("not-found", "The branch did not exist at this seq.", { at: "at" });
@@ -96,12 +111,23 @@ export function wireRow(core: Core, row: EventRow): WireRow {
 }
 
 /** Events with seq > after; at least one, at most `maxBytes` of bodies. */
-export function wireRows(core: Core, after: number, limit: number, maxBytes: number, branch?: number): WireRow[] {
+export function wireRows(
+  core: Core,
+  after: number,
+  limit: number,
+  maxBytes: number,
+  branch?: number,
+): WireRow[] {
   const options = { limit, maxBytes, ...(branch === undefined ? {} : { branch }) };
   return core.log.read(after, options).map((row) => wireRow(core, row));
 }
 
-export function eventsAnswer(core: Core, after: number, limit: number | undefined, name: string | null): Response {
+export function eventsAnswer(
+  core: Core,
+  after: number,
+  limit: number | undefined,
+  name: string | null,
+): Response {
   core.settings();
   const branch = name === null ? undefined : core.branch(name).id;
   const most = Math.min(limit ?? EVENT_LIMIT, EVENT_LIMIT);
@@ -130,8 +156,18 @@ export function checkpoint(core: Core, seq: number): Json {
 
 function checkpointJson(core: Core, seq: number, whole: boolean): Json {
   const row = core.log.event(seq)!;
-  const { compaction, by, span, evidence, attempts, text, facts, version, meter } = metaOf(row, "compaction/summary");
-  const short = { seq, at: row.at, branch: core.log.branch(row.branch)?.name, compactionId: compaction, by, span };
+  const { compaction, by, span, evidence, attempts, text, facts, version, meter } = metaOf(
+    row,
+    "compaction/summary",
+  );
+  const short = {
+    seq,
+    at: row.at,
+    branch: core.log.branch(row.branch)?.name,
+    compactionId: compaction,
+    by,
+    span,
+  };
   const weight = { price: row.price, bytes: row.bytes };
   if (!whole) return { ...short, ...weight, evidence };
   const message = JSON.parse(decoder.decode(core.log.body(seq))) as unknown;

@@ -4,8 +4,8 @@ import { type Entering, type Ground, measureNow, viewOfBranch } from "../compact
 import { type Invocation, type Run, runCompaction } from "../compaction/run.ts";
 import type { Summarizer } from "../compaction/run-summary.ts";
 import type { Branch } from "../log/event-log.ts";
-import { breakerKey, paidKey } from "../projections/fold.ts";
 import { breakerOpen, paidOut } from "../projections/bounds.ts";
+import { breakerKey, paidKey } from "../projections/fold.ts";
 import { resolveRoute, upstreamOf } from "../providers/routes.ts";
 import type { Core } from "./core.ts";
 import { storedEnvelope } from "./envelope.ts";
@@ -93,15 +93,19 @@ function summarizerOf(core: Core, ground: Ground): Summarizer {
   const { config, secrets, callModel, fetch } = core.parts;
   const upstream = upstreamOf(name, config, secrets, ground.dialect.name);
   if (upstream === undefined) return { kind: "extractive" };
-  const { capacity } = name === ground.route ? ground : resolveRoute(name, config);
+  const known = resolveRoute(name, config);
   const branch = core.log.branch(ground.branch)!;
+  const { parts, tokens } = storedEnvelope(core.log, branch.envelope);
   return {
     kind: "model",
-    route: name,
-    upstream,
-    sameRoute: name === ground.route && upstream.dialect === ground.dialect.name,
-    capacity,
-    envelope: storedEnvelope(core.log, branch.envelope).parts,
+    model: {
+      route: name,
+      upstream,
+      sameRoute: name === ground.route && upstream.dialect === ground.dialect.name,
+      capacity: name === ground.route ? ground.capacity : known.capacity,
+      ratio: known.ratio,
+      envelope: { ...parts, tokens },
+    },
     call: (body, options) => callModel(upstream, body, { ...options, fetch }),
   };
 }

@@ -14,7 +14,12 @@ export function renderItems(log: EventLog, dialect: Dialect, items: readonly Sur
 }
 
 /** The messages that a view shows up to a head, as they go to the model. */
-export function renderSurface(log: EventLog, dialect: Dialect, head: number, view: View | undefined): Uint8Array[] {
+export function renderSurface(
+  log: EventLog,
+  dialect: Dialect,
+  head: number,
+  view: View | undefined,
+): Uint8Array[] {
   return renderItems(log, dialect, surfaceOf(log, head, view));
 }
 

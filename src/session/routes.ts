@@ -2,14 +2,14 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import { Refusal } from "../failure.ts";
-import { type Body, checked, checkValue, parseBody, readBytes } from "./body.ts";
 import { append } from "./append.ts";
 import { audit } from "./audit.ts";
+import { type Body, checked, checkValue, parseBody, readBytes } from "./body.ts";
 import { listBranches, openBranch } from "./branches.ts";
 import { configure } from "./configure.ts";
 import type { Core } from "./core.ts";
 import { type EnvelopeParts, envelopeFields, storedEnvelope } from "./envelope.ts";
-import { type Prepared } from "./landing.ts";
+import type { Prepared } from "./landing.ts";
 import { cancel, compactManually, planManually, undoNewest } from "./manual.ts";
 import { recover } from "./overflow.ts";
 import { prepare } from "./prepare.ts";
@@ -70,7 +70,8 @@ const handlers: Record<string, Handler> = {
   "GET /checkpoints": ({ core, branch }) => jsonAnswer(checkpointList(core, branch)),
   "GET /audit": async ({ core, query }) => {
     const { dialect } = core.settings();
-    const recount = query.get("prices") === "true" ? { dialect: core.dialect(), meter: core.parts.meter } : undefined;
+    const recount =
+      query.get("prices") === "true" ? { dialect: core.dialect(), meter: core.parts.meter } : undefined;
     const pause = () => new Promise<void>((resolve) => setTimeout(resolve, 0));
     return jsonAnswer({ ...(await audit(core.log, recount, pause)), dialect });
   },
@@ -104,7 +105,8 @@ async function postPrepare(call: Call): Promise<Response> {
     if (raw !== undefined) envelope[field] = raw;
   }
   const messages = body.list("messages");
-  if (messages === undefined) throw new Refusal("bad-request", "Messages are missing; [] is legal.", { at: "messages" });
+  if (messages === undefined)
+    throw new Refusal("bad-request", "Messages are missing; [] is legal.", { at: "messages" });
   const request = { branch: call.branch, envelope, messages, route, maxOutput, strict, expect };
   const stored = await once<Prepared>(call, body, (remember) => prepare(call.core, request, remember));
   const parts = storedEnvelope(call.core.log, stored.envelope).parts;
@@ -137,7 +139,11 @@ function messagesAt(core: Core, head: number, view: number): Uint8Array[] {
  * At most once per `Idempotency-Key`: a key seen before gets the first answer and nothing is written; while the first is
  * still being answered, the second waits for it.
  */
-async function once<T>(call: Call, body: Body, work: (remember: (answer: T) => void) => T | Promise<T>): Promise<T> {
+async function once<T>(
+  call: Call,
+  body: Body,
+  work: (remember: (answer: T) => void) => T | Promise<T>,
+): Promise<T> {
   const key = keyOf(call);
   if (key === undefined) return work(() => {});
   const { core } = call;
@@ -162,7 +168,9 @@ async function once<T>(call: Call, body: Body, work: (remember: (answer: T) => v
 function keyOf({ request }: Call): string | undefined {
   const key = request.headers.get("idempotency-key") ?? undefined;
   if (key !== undefined && (key === "" || key.length > 256)) {
-    throw new Refusal("bad-request", "An Idempotency-Key has 1 to 256 characters.", { at: "idempotency-key" });
+    throw new Refusal("bad-request", "An Idempotency-Key has 1 to 256 characters.", {
+      at: "idempotency-key",
+    });
   }
   return key;
 }

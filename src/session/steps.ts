@@ -1,7 +1,7 @@
 /** Prepared steps: what is in progress on a branch, and what ends it. */
 import { Refusal } from "../failure.ts";
-import { type EventRow, type Meta, metaOf, type NewEvent } from "../log/events.ts";
 import type { Branch, EventLog } from "../log/event-log.ts";
+import { type EventRow, type Meta, metaOf, type NewEvent } from "../log/events.ts";
 
 /** A prepared step is in progress until its reply, `aborted`, or this long. */
 export const STEP_MS = 15 * 60 * 1000;
@@ -14,7 +14,12 @@ export function prepareId(seq: number): string {
  * The step in progress that an id names.
  * @throws Refusal `stale-head` when it is no longer in progress or the head has moved on, `no-step` when it never was.
  */
-export function stepOf(log: EventLog, branch: Branch, id: string, now: number): { seq: number; meta: Meta<"step/start"> } {
+export function stepOf(
+  log: EventLog,
+  branch: Branch,
+  id: string,
+  now: number,
+): { seq: number; meta: Meta<"step/start"> } {
   const seq = /^p(\d{1,15})$/.test(id) ? Number(id.slice(1)) : 0;
   const row: EventRow | undefined = seq === 0 ? undefined : log.event(seq);
   if (row?.type !== "step/start" || row.branch !== branch.id) {

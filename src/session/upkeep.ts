@@ -1,6 +1,7 @@
 /** Closes what an instance that is gone, or a deadline, left open; and knows when the next of it is due. */
-import { leftovers, nextDue } from "../log/repair.ts";
+
 import type { NewEvent } from "../log/events.ts";
+import { leftovers, nextDue } from "../log/repair.ts";
 import { appendEvents } from "../projections/write.ts";
 import type { Core } from "./core.ts";
 import { endWithout } from "./manual.ts";
