@@ -5,7 +5,7 @@
 import { DurableObject } from "cloudflare:workers";
 import { configOf } from "./env.ts";
 import { Refusal } from "./failure.ts";
-import { failureOf, problemResponse } from "./gateway/problem-response.ts";
+import { failureOf, problemResponse } from "./problem-response.ts";
 import { acceptLive, closeLive, onLiveMessage, publish } from "./live/sockets.ts";
 import { createIdempotency } from "./log/idempotency.ts";
 import { isMigrated, migrate } from "./log/migrations.ts";

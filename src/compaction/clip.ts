@@ -147,7 +147,7 @@ function jsonCost(text: string, at: number): number {
   const unit = text.charCodeAt(at);
   if (unit === 0x22 || unit === 0x5c) return 2;
   if (unit >= 0x20 && unit < 0x80) return 1;
-  if (unit < 0x20) return 6;
+  if (unit < 0x20) return "\b\t\n\f\r".includes(text[at]!) ? 2 : 6;
   if (unit < 0x800) return 2;
   if (!isHigh(unit) && !isLow(unit)) return 3;
   const paired = isHigh(unit) ? isLow(text.charCodeAt(at + 1)) : isHigh(text.charCodeAt(at - 1));

@@ -12,7 +12,10 @@ export interface Place {
   open: readonly string[];
   /** True when nothing stands before the message. */
   first: boolean;
-  /** Role of the head, where known: Anthropic's mid-conversation system messages depend on it. */
+  /**
+   * Role of the newest message before it that goes out (one that render leaves out does not count), where
+   * known: Anthropic's mid-conversation system messages depend on it.
+   */
   after?: Role | undefined;
 }
 

@@ -104,8 +104,8 @@ const folds: Folds = {
     const { compaction: id, trigger, epoch, deadline } = meta;
     context.changes.claim = { id, branch: branch.id, seq: context.seq, trigger, epoch, deadline };
   },
+  // Also without the claim: a reply that came too late was paid for all the same.
   "compaction/attempt": (context, meta) => {
-    requireClaim(context, meta);
     const { log } = context;
     const claim = log.claims().find((open) => open.id === meta.compaction);
     if (meta.shape === "extractive" || claim?.trigger === "manual") return;

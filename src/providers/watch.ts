@@ -52,7 +52,7 @@ export function startWatch({ signal, totalMs, idleMs }: WatchLimits): Watch {
   let idle = silence(idleMs);
   const total = setTimeout(() => strike("timeout"), totalMs);
   if (signal.aborted) onAbort();
-  
+  else signal.addEventListener("abort", onAbort, { once: true });
 
   return {
     signal: controller.signal,

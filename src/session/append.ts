@@ -52,7 +52,7 @@ export function append(core: Core, request: AppendRequest, remember: (answer: Js
     });
   }
   const raws = items.flatMap((item) => (item.kind === "message" ? [item.raw] : []));
-  const ingested = ingest(ground, branch, raws, request.strict);
+  const ingested = ingest(ground, branch, raws, { strict: request.strict, sends: false });
   const plan = planEvents(core, ground, branch, items, ingested, step);
   return core.log.transaction(() => {
     const first = core.log.end() + 1;

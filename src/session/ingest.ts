@@ -5,7 +5,7 @@
 import type { BatchItem } from "../compaction/ground.ts";
 import type { Dialect, Role } from "../dialects/dialect.ts";
 import { orderOf } from "../dialects/order.ts";
-import { Refusal } from "../failure.ts";
+import { type Failure, Refusal } from "../failure.ts";
 import type { Branch, EventLog } from "../log/event-log.ts";
 import type { NewEvent } from "../log/events.ts";
 import { kindOf } from "../log/scanner.ts";
@@ -36,50 +36,93 @@ export interface Ingested {
   closed: { call: string; index: number }[];
 }
 
-/**
- * @param strict refuse messages over open calls instead of closing the calls.
- * @throws Refusal with the place of the fault; nothing is written.
- */
-export function ingest(
-  source: { log: EventLog; dialect: Dialect; meter: Meter },
-  branch: Branch,
-  raws: readonly Raw[],
-  strict: boolean,
-): Ingested {
-  const { log, dialect, meter } = source;
-  const head = branch.head === 0 ? undefined : nodeAt(log, branch.head);
-  let open: readonly string[] = head?.node.open ?? [];
-  let after: Role | undefined = head && roleOf(head);
-  const out: Ingested = { items: [], places: [], closed: [] };
-  for (const raw of raws) {
-    const weighed = weighMessage(dialect, meter, boundedMessage(dialect, raw), raw.at);
-    const order = orderOf(
-      { dialect: dialect.name, open, first: after === undefined, after },
-      weighed.message,
-      raw.at,
-    );
-    if (!order.ok)
-      throw lateOr(order.failure.code, log, branch.head, weighed.message.results, order.failure, out);
-    if (order.closes.length > 0 && strict) {
-      throw new Refusal("open-calls", "Calls are open here that have no result yet.", { at: raw.at });
-    }
-    let left = order.closes.length;
-    for (const call of order.closes) {
-      left--;
-      const closing = weighMessage(dialect, meter, dialect.closedResult(call, CLOSED), raw.at);
-      const still = [
-        ...order.closes.slice(order.closes.length - left),
-        ...answeredBy(weighed.message.results, open),
-      ];
-      out.closed.push({ call, index: out.items.length });
-      out.items.push({ ...closing, open: still, origin: "plimsoll" });
-    }
-    out.places.push(out.items.length);
-    out.items.push({ ...weighed, open: order.opens });
-    open = order.opens;
-    after = weighed.message.role;
+export interface IngestRules {
+  /** Refuse messages over open calls instead of closing the calls. */
+  strict: boolean;
+  /** A request goes out behind the batch: calls that are still open then are closed too. */
+  sends: boolean;
+}
+
+/** @throws Refusal with the place of the fault; nothing is written. */
+export function ingest(source: Source, branch: Branch, raws: readonly Raw[], rules: IngestRules): Ingested {
+  const intake = new Intake(source, branch, rules.strict);
+  for (const raw of raws) intake.take(raw);
+  if (rules.sends) intake.closeRest();
+  return intake.out;
+}
+
+interface Source {
+  log: EventLog;
+  dialect: Dialect;
+  meter: Meter;
+}
+
+class Intake {
+  readonly out: Ingested = { items: [], places: [], closed: [] };
+  private readonly source: Source;
+  private readonly head: number;
+  private readonly strict: boolean;
+  private open: readonly string[];
+  private after: Role | undefined;
+
+  constructor(source: Source, branch: Branch, strict: boolean) {
+    const head = branch.head === 0 ? undefined : nodeAt(source.log, branch.head);
+    this.source = source;
+    this.head = branch.head;
+    this.strict = strict;
+    this.open = head?.node.open ?? [];
+    this.after = head && roleOf(head);
   }
-  return out;
+
+  take({ bytes, at }: Raw): void {
+    const { dialect, meter } = this.source;
+    const weighed = weighMessage(dialect, meter, boundedMessage(dialect, { bytes, at }), at);
+    const { results } = weighed.message;
+    const place = {
+      dialect: dialect.name,
+      open: this.open,
+      first: this.after === undefined,
+      after: this.after,
+    };
+    const order = orderOf(place, weighed.message, at);
+    if (!order.ok) throw this.refusal(order.failure, results);
+    this.close(
+      order.closes,
+      this.open.filter((id) => results.includes(id)),
+      at,
+    );
+    this.out.places.push(this.out.items.length);
+    this.out.items.push({ ...weighed, open: order.opens });
+    this.open = order.opens;
+    this.after = weighed.message.role;
+  }
+
+  closeRest(): void {
+    this.close(this.open, [], "messages");
+    this.open = [];
+  }
+
+  /** Writes a result for each of these calls; `others` stay open behind them. */
+  private close(calls: readonly string[], others: readonly string[], at: string): void {
+    if (calls.length > 0 && this.strict) {
+      throw new Refusal("open-calls", "Calls are open here that have no result yet.", { at });
+    }
+    const { dialect, meter } = this.source;
+    for (const [index, call] of calls.entries()) {
+      const closing = weighMessage(dialect, meter, dialect.closedResult(call, CLOSED), at);
+      this.out.closed.push({ call, index: this.out.items.length });
+      this.out.items.push({ ...closing, open: [...calls.slice(index + 1), ...others], origin: "plimsoll" });
+    }
+  }
+
+  /** A result whose call was closed by us is late, which its sender can do nothing about; any other is a fault. */
+  private refusal({ code, detail, ...rest }: Failure, results: readonly string[]): Refusal {
+    if (code !== "result-without-call") return new Refusal(code, detail, rest);
+    const here = this.out.closed.map((entry) => entry.call);
+    const closed = new Set([...here, ...closedOnPath(this.source.log, this.head)]);
+    if (!results.some((id) => closed.has(id))) return new Refusal(code, detail, rest);
+    return new Refusal("late-result", "The call was closed before this result arrived.", rest);
+  }
 }
 
 function boundedMessage(dialect: Dialect, { bytes, at }: Raw): Uint8Array {
@@ -88,27 +131,6 @@ function boundedMessage(dialect: Dialect, { bytes, at }: Raw): Uint8Array {
   if (kindOf(bytes, 0) !== "object") throw new Refusal("bad-message", "A message must be an object.", { at });
   // A slice of the request would keep the whole request in memory for as long as the node is held.
   return dialect.withoutCacheMarks(bytes).slice();
-}
-
-/** Of the open calls, those that the message itself answers: open until it stands. */
-function answeredBy(results: readonly string[], open: readonly string[]): string[] {
-  return open.filter((id) => results.includes(id));
-}
-
-/** A result whose call was closed by us is late, which its sender can do nothing about; any other is a fault. */
-function lateOr(
-  code: Refusal["failure"]["code"],
-  log: EventLog,
-  head: number,
-  results: readonly string[],
-  failure: Refusal["failure"],
-  out: Ingested,
-): Refusal {
-  const { detail, ...rest } = failure;
-  if (code !== "result-without-call") return new Refusal(code, detail, rest);
-  const closed = new Set([...out.closed.map((entry) => entry.call), ...closedOnPath(log, head)]);
-  if (!results.some((id) => closed.has(id))) return new Refusal(code, detail, rest);
-  return new Refusal("late-result", "The call was closed before this result arrived.", rest);
 }
 
 function closedOnPath(log: EventLog, head: number): string[] {

@@ -65,7 +65,8 @@ function attempts(core: Core, id: number, request: PrepareRequest): () => Attemp
     const ground = core.ground(id, request.route);
     if (kept === undefined || kept.head !== branch.head || kept.hash !== branch.envelope) {
       const envelope = nextEnvelope(core.log, ground.meter, branch.envelope, request.envelope);
-      const ingested = ingest(ground, branch, request.messages, request.strict);
+      const rules = { strict: request.strict, sends: true };
+      const ingested = ingest(ground, branch, request.messages, rules);
       kept = { head: branch.head, hash: branch.envelope, envelope, ingested };
     }
     const { envelope, ingested } = kept;

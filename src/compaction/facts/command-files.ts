@@ -162,13 +162,13 @@ function bare(word: string): string {
 function plainArguments({ program, args }: Run): string[] {
   if (program === "find") {
     const end = args.findIndex((word) => word.startsWith("-"));
-    return (end < 0 ? args : args.slice(0, end)).filter(mayBePath);
+    return (end < 0 ? args : args.slice(0, end)).map(bare).filter(mayBePath);
   }
   const plain = args.filter(
     (word, at) => word !== "" && !/^-|^\d+$/.test(word) && !valued.has(args[at - 1] ?? ""),
   );
   const hasScript = scripted.has(program) && !args.some((word) => /^(?:-e|-f|--regexp|--file)$/.test(word));
-  return (hasScript ? plain.slice(1) : plain).filter(mayBePath);
+  return (hasScript ? plain.slice(1) : plain).map(bare).filter(mayBePath);
 }
 
 function gitCommand(args: readonly string[]): string[] {

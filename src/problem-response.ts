@@ -2,7 +2,7 @@
  * The one place where the Worker turns a failure into bytes: an RFC 9457 problem document and the headers
  * that go with its code. Knows no route. Nothing of an unexpected error reaches the client.
  */
-import { type Failure, problem, Refusal, statusOf } from "../failure.ts";
+import { type Failure, problem, Refusal, statusOf } from "./failure.ts";
 
 /** Seconds after which an overloaded gateway may be tried again. */
 const RETRY_AFTER = "2";
