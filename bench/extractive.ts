@@ -34,8 +34,9 @@ export interface Played {
   factsBytes: number;
   foldMs: number[];
   textMs: number[];
-  /** Paths in arguments named like paths, in all arguments; how many of each the last checkpoint and the last Surface hold. */
+  /** Paths in arguments named like paths; those and paths in commands; those and all else that looks like one. */
   named: Kept;
+  used: Kept;
   all: Kept;
   first200: boolean;
   newestStated: boolean;
@@ -60,7 +61,7 @@ export function play({ file, nodes }: Transcript, window: number): Played | unde
   const retain = Math.min(0.16 * ceiling, threshold / 2);
   const prices = nodes.map(({ message }) => meter.message(message.parts).tokens);
   const open = openAfter(nodes);
-  const played: Omit<Played, "named" | "all" | "first200" | "newestStated"> = {
+  const played: Omit<Played, "named" | "used" | "all" | "first200" | "newestStated"> = {
     file,
     compactions: 0,
     frames: [],
@@ -122,7 +123,8 @@ function judge(nodes: readonly SpanNode[], from: number, facts: Facts, checkpoin
   const newest = facts.requests.findLast(({ noise }) => noise === undefined) ?? facts.requests.at(-1);
   return {
     named: kept(nodes, span, namedPaths, checkpoint, tail),
-    all: kept(nodes, span, allPaths, checkpoint, tail),
+    used: kept(nodes, span, (part) => pathsOf(part, /^(?:command|cmd)$/), checkpoint, tail),
+    all: kept(nodes, span, (part) => pathsOf(part, /./), checkpoint, tail),
     first200: checkpoint.includes(first.slice(0, 200)),
     newestStated: newest !== undefined && checkpoint.includes(newest.text.slice(0, 200)),
   };
@@ -131,15 +133,15 @@ function judge(nodes: readonly SpanNode[], from: number, facts: Facts, checkpoin
 function kept(
   nodes: readonly SpanNode[],
   span: readonly SpanNode[],
-  pathsOf: (nodes: readonly SpanNode[]) => Set<string>,
+  find: (nodes: readonly SpanNode[]) => Set<string>,
   checkpoint: string,
   tail: string,
 ): Kept {
   const listed = listedPaths(checkpoint);
   const has = (path: string): boolean =>
     checkpoint.includes(path) || listed.some((known) => samePath(known, path));
-  const paths = [...pathsOf(nodes)];
-  const before = [...pathsOf(span)];
+  const paths = [...find(nodes)];
+  const before = [...find(span)];
   return {
     paths: paths.length,
     checkpoint: paths.filter(has).length,
@@ -154,7 +156,7 @@ export function listedPaths(text: string): string[] {
   const list = /## Files\n([\s\S]*?)(?:\n\n|$)/.exec(text)?.[1] ?? "";
   const root = /^\(below (.*)\/ unless rooted\)$/m.exec(list)?.[1] ?? "";
   return list.split("\n").flatMap((line) => {
-    if (/^\(.*\)$|^(?:changed|read|searched):$/.test(line)) return [];
+    if (/^$|^\(.*\)$|^(?:changed|read|searched):$/.test(line)) return [];
     const [, folder = "", names = ""] = /^(?:(.*)\/: )?(.*)$/.exec(line) ?? [];
     return names.split(", ").map((marked) => {
       const path = (folder === "" ? "" : `${folder}/`) + marked.replace(/ \((?:new|deleted)\)$/, "");
@@ -175,7 +177,7 @@ function plainText(message: NativeMessage): string {
   return message.parts
     .map((part) => {
       if (part.type === "text") return part.text;
-      if (part.type === "call") return strings(part.args).join("\n");
+      if (part.type === "call") return strings(parsed(part.args)).join("\n");
       return part.type === "result"
         ? part.content.map((c) => (c.type === "text" ? c.text : "")).join("\n")
         : "";
@@ -206,16 +208,19 @@ function namedPaths(nodes: readonly SpanNode[]): Set<string> {
   return found;
 }
 
-/** Everything in any argument that looks like a file: folders, a name, an ending. Contents of written files count too. */
-function allPaths(nodes: readonly SpanNode[]): Set<string> {
+const looksLikeFile =
+  /(?<![\w:/.@"'`|(-])(?:~|\.{1,2})?\/?(?:[\w.@+-]+\/)+[\w@+-][\w.@+-]*\.[A-Za-z]{1,5}\b(?![/(])/g;
+
+/**
+ * Named paths, and all that looks like one (folders, a name, an ending, no quote in front: most of those are imports) in the
+ * arguments of these keys, scripts and contents too.
+ */
+function pathsOf(nodes: readonly SpanNode[], keys: RegExp): Set<string> {
   const found = namedPaths(nodes);
   for (const { args } of calls(nodes)) {
-    for (const text of strings(args)) {
-      for (const [path] of text.matchAll(
-        /(?<![\w:/.@-])(?:~|\.{1,2})?\/?(?:[\w.@+-]+\/)+[\w@+-][\w.@+-]*\.[A-Za-z]{1,5}\b(?![/(])/g,
-      )) {
-        found.add(path);
-      }
+    for (const [key, value] of Object.entries(parsed(args))) {
+      if (!keys.test(key)) continue;
+      for (const text of strings(value)) for (const [path] of text.matchAll(looksLikeFile)) found.add(path);
     }
   }
   return found;
@@ -229,14 +234,9 @@ function parsed(args: string): Record<string, unknown> {
   }
 }
 
-function strings(args: string): string[] {
-  const found: string[] = [];
-  const walk = (value: unknown): void => {
-    if (typeof value === "string") found.push(value);
-    else if (typeof value === "object" && value !== null) Object.values(value).forEach(walk);
-  };
-  walk(parsed(args));
-  return found;
+function strings(value: unknown): string[] {
+  if (typeof value === "string") return [value];
+  return typeof value === "object" && value !== null ? Object.values(value).flatMap(strings) : [];
 }
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
@@ -252,19 +252,21 @@ function report(window: number): void {
       `${p.compactions}`.padStart(3),
       `${Math.round(mean(p.frames))}`.padStart(6),
       `${Math.round(mean(p.texts))}`.padStart(6),
-      percent(p.named.spanKept, p.named.spanPaths).padStart(6),
-      percent(p.all.spanKept, p.all.spanPaths).padStart(6),
-      percent(p.named.surface, p.named.paths).padStart(6),
-      percent(p.all.surface, p.all.paths).padStart(6),
+      ...(["named", "used", "all"] as const).map((kind) =>
+        percent(p[kind].spanKept, p[kind].spanPaths).padStart(6),
+      ),
+      ...(["named", "used", "all"] as const).map((kind) =>
+        percent(p[kind].surface, p[kind].paths).padStart(6),
+      ),
       p.first200 ? " yes" : "  NO",
     ].join(" ");
   console.log(`window ${window}: ${sessions.length} sessions that compact`);
   console.log(
-    "file                                 n  frame   text  span: named  all  Surface: named  all  first 200",
+    "file                                 n  frame   text    span: named, used, all  Surface: named, used, all  first 200",
   );
   for (const session of sessions) console.log(row(session));
   const total = (pick: (p: Played) => number): number => sum(sessions.map(pick));
-  const kept = (kind: "named" | "all"): string =>
+  const kept = (kind: "named" | "used" | "all"): string =>
     `${kind} paths: ${percent(
       total((p) => p[kind].spanKept),
       total((p) => p[kind].spanPaths),
@@ -275,6 +277,7 @@ function report(window: number): void {
     )} of all in the last Surface` +
     ` (mean of sessions ${percent(mean(sessions.flatMap((p) => (p[kind].paths > 0 ? [p[kind].surface / p[kind].paths] : []))), 1)})`;
   console.log(kept("named"));
+  console.log(kept("used"));
   console.log(kept("all"));
   const frames = sessions.flatMap((p) => p.frames);
   const texts = sessions.flatMap((p) => p.texts);

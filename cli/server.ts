@@ -79,6 +79,7 @@ function quietEnvironment(scratch: string): NodeJS.ProcessEnv {
     NO_COLOR: "1",
     FORCE_COLOR: "0",
     WRANGLER_SEND_METRICS: "false",
+    WRANGLER_HIDE_BANNER: "true",
     CLOUDFLARE_CF_FETCH_ENABLED: "false",
     WRANGLER_LOG_PATH: join(scratch, "logs"),
     XDG_CONFIG_HOME: join(scratch, "config"),

@@ -5,16 +5,16 @@
 import { DurableObject } from "cloudflare:workers";
 import { configOf } from "./env.ts";
 import { Refusal } from "./failure.ts";
-import { failureOf, problemResponse } from "./problem-response.ts";
 import { acceptLive, closeLive, onLiveMessage, publish } from "./live/sockets.ts";
 import { createIdempotency } from "./log/idempotency.ts";
 import { isMigrated, migrate } from "./log/migrations.ts";
 import { createSqliteLog } from "./log/sqlite-log.ts";
 import { createMeter } from "./meter/price.ts";
 import { countTokens } from "./meter/vocabulary.ts";
+import { failureOf, problemResponse } from "./problem-response.ts";
 import { callModel } from "./providers/call.ts";
 import { Core } from "./session/core.ts";
-import { liveEvents, liveSource } from "./session/live-source.ts";
+import { liveSource } from "./session/live-source.ts";
 import { answer } from "./session/routes.ts";
 import { closeLeftovers, dueAt } from "./session/upkeep.ts";
 
@@ -25,8 +25,6 @@ export class SessionObject extends DurableObject<Env> {
   private core: Core | undefined;
   /** Time of the alarm that is known to be set. */
   private armed = Number.POSITIVE_INFINITY;
-  /** Newest seq that the sockets have been told of. */
-  private published = 0;
 
   override async fetch(request: Request): Promise<Response> {
     try {
@@ -42,7 +40,10 @@ export class SessionObject extends DurableObject<Env> {
         request,
       };
       try {
-        return await answer(call);
+        // The work is the session's: it goes on when the client leaves.
+        const answered = Promise.resolve(answer(call));
+        this.ctx.waitUntil(answered.catch(() => {}));
+        return await answered;
       } catch (error) {
         core.forget();
         throw error;
@@ -63,13 +64,12 @@ export class SessionObject extends DurableObject<Env> {
     await this.settle(core);
   }
 
-  override webSocketMessage(ws: WebSocket, data: string | ArrayBuffer): void {
-    const core = this.opened();
-    if (core !== undefined) onLiveMessage(ws, data, liveSource(core), Date.now());
+  override webSocketMessage(ws: WebSocket): void {
+    onLiveMessage(ws);
   }
 
   override webSocketClose(ws: WebSocket, code: number, reason: string): void {
-    ws.close(code, reason);
+    console.log("closing", code); try { ws.close(code, reason); } catch (e) { console.log("threw", String(e)); }
   }
 
   private live(core: Core, request: Request): Response {
@@ -102,7 +102,7 @@ export class SessionObject extends DurableObject<Env> {
     const { storage } = this.ctx;
     storage.transactionSync(() => migrate(storage.sql));
     this.core = new Core({
-      log: createSqliteLog(storage),
+      log: createSqliteLog(storage, () => this.tellSockets()),
       idempotency: createIdempotency(storage.sql),
       config: configOf(this.env),
       secrets: this.env,
@@ -112,19 +112,19 @@ export class SessionObject extends DurableObject<Env> {
       newId: () => crypto.randomUUID(),
       fetch: (input, init) => fetch(input, init),
       callModel,
+      landed: () => this.ctx.waitUntil(this.settle(this.core!)),
     });
-    this.published = this.core.log.end();
     return this.core;
   }
 
-  /** After each operation: tells the sockets what was committed and keeps the one alarm. */
-  private async settle(core: Core): Promise<void> {
-    const end = core.log.end();
+  /** After each commit. The runtime holds the frames back until what they tell is on disk. */
+  private tellSockets(): void {
     const sockets = this.ctx.getWebSockets();
-    if (sockets.length > 0 && end > this.published) {
-      publish(sockets, liveEvents(core, this.published), liveSource(core), Date.now());
-    }
-    this.published = end;
+    if (sockets.length > 0 && this.core !== undefined) publish(sockets, liveSource(this.core), Date.now());
+  }
+
+  /** After each operation: keeps the one alarm. */
+  private async settle(core: Core): Promise<void> {
     const due = dueAt(core);
     if (due === undefined || due >= this.armed) return;
     this.armed = due;

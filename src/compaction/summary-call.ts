@@ -3,6 +3,7 @@ import type { NativeMessage } from "../dialects/dialect.ts";
 import { isLegalCut } from "../projections/pairing.ts";
 import type { SurfaceItem } from "../projections/surface.ts";
 import type { Capacity, Upstream } from "../providers/provider.ts";
+import { fitShape, type Shape } from "./fit-shape.ts";
 import type { Ground } from "./ground.ts";
 import { directive } from "./summary-directive.ts";
 import {
@@ -11,7 +12,6 @@ import {
   thinkingBudget,
   transcriptRequest,
 } from "./summary-request.ts";
-import { fitShape, type Shape } from "./fit-shape.ts";
 import { transcriptOf } from "./summary-transcript.ts";
 
 export interface SummaryModel {

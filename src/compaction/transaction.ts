@@ -3,8 +3,10 @@
  * was read anew. Synchronous from end to end: no `await` stands between a check and the write that relies on it.
  */
 import { Refusal } from "../failure.ts";
+import type { View } from "../log/event-log.ts";
 import type { Attempt, Meta, NewEvent, Span, Trigger } from "../log/events.ts";
-import { contentOn, undoable } from "../projections/views.ts";
+import { type SurfaceItem, surfaceOf } from "../projections/surface.ts";
+import { contentOn, undoable, type ViewContent, viewOf } from "../projections/views.ts";
 import { appendEvents } from "../projections/write.ts";
 import { withoutThinking } from "./forms.ts";
 import { branchAt, type Ground, type Snapshot } from "./ground.ts";
@@ -76,8 +78,9 @@ export function undo(ground: Ground, snapshot: Snapshot): { compaction: string; 
   const found = undoable(log, branch);
   if (found === undefined)
     throw new Refusal("nothing-to-undo", "No compaction of this branch is left to undo.");
-  const made = snapshot.items.filter((item) => item.seq > found.first.seq && item.thinking);
   const generation = branch.gen + 1;
+  const content = contentOn(log, found.before, branch.head);
+  const stale = staleAfterUndo(ground, snapshot, found.first, content);
   const { events } = replacementEvents({
     log,
     seq: log.end() + 1,
@@ -87,12 +90,25 @@ export function undo(ground: Ground, snapshot: Snapshot): { compaction: string; 
     compaction: found.compaction,
     kind: "undo",
     view,
-    base: contentOn(log, found.before, branch.head),
+    base: content,
     items: snapshot.items,
-    forms: made.flatMap((item) => withoutThinking(ground, item)),
+    forms: stale.flatMap((item) => withoutThinking(ground, item)),
   });
   appendEvents(log, events);
   return { compaction: found.compaction, generation };
+}
+
+/** Of what an undo shows again: thinking made since, which is bound to what was shown then; all of it once the model changed. */
+function staleAfterUndo(
+  { log }: Ground,
+  { branch }: Snapshot,
+  first: View,
+  content: ViewContent,
+): SurfaceItem[] {
+  const switched = log.views(branch.id).some((view) => view.kind === "route" && view.seq > first.seq);
+  const place = { seq: 0, branch: branch.id, gen: 0, base: 0, kind: "undo", compaction: "" } as const;
+  const items = surfaceOf(log, branch.head, viewOf(log, place, content));
+  return items.filter((item) => item.thinking && (switched || item.seq > first.seq));
 }
 
 /** A route switch: what only the old model can read leaves the Surface. */

@@ -1,19 +1,14 @@
 /**
- * What goes over a session's WebSocket, both ways. Text frames, one JSON object each; besides them the bare
- * words `ping` and `pong`, which the runtime answers without waking the object. Pure.
- *
- * The client's one duty: answer every `page` with `more`. Until it does, nothing further is sent.
+ * What goes over a session's WebSocket. Text frames, one JSON object each; besides them the bare words
+ * `ping` and `pong`, which the runtime answers without waking the object. A client has nothing else to
+ * say. Pure.
  */
 import { Buffer } from "node:buffer";
-import { z } from "zod";
 
-/** Bytes of frames in one page, and of what is pushed to a live socket before it must ask for more. */
-export const PAGE_BYTES = 256 * 1024;
-export const WINDOW_BYTES = 1024 * 1024;
+/** Bytes of bodies that are read from the log at a time. */
+export const READ_BYTES = 256 * 1024;
 /** A longer body goes as a reference; `GET /events?after=<seq-1>&limit=1` has it. */
 export const MAX_BODY_BYTES = 64 * 1024;
-/** No frame of a client is longer, in characters. */
-export const MAX_CLIENT_FRAME = 1024;
 
 /** In place of a body over 64 KiB: the seq of its event and its size. */
 export interface BodyRef {
@@ -37,48 +32,26 @@ export interface WireEvent {
   body: string | BodyRef;
 }
 
-export type ServerMessage =
-  /** The page ended before the log's end: `after` is the newest seq sent, `end` the newest of the log. */
-  | { type: "page"; after: number; end: number }
-  /** The replay met the log's end; events follow as they are committed. */
-  | { type: "ready"; seq: number };
-
-const clientMessage = z.strictObject({ type: z.literal("more"), after: z.number().int().min(0) });
-export type ClientMessage = z.infer<typeof clientMessage>;
-
 /** Why the server closes a socket. */
 export const closeCodes = {
   "bad-message": 4400,
   expired: 4401,
-  "too-slow": 4408,
   erased: 4410,
   internal: 1011,
 } as const;
 export type CloseReason = keyof typeof closeCodes;
 
-/** The client's message, or undefined when it is none: another shape, too long, not text. */
-export function decodeClient(data: string | ArrayBuffer): ClientMessage | undefined {
-  if (typeof data !== "string" || data.length > MAX_CLIENT_FRAME) return undefined;
-  let value: unknown;
-  try {
-    value = JSON.parse(data);
-  } catch {
-    return undefined;
-  }
-  return clientMessage.safeParse(value).data;
+/** The replay met the log's end, which is `seq`; events follow as they are committed. */
+export function encodeReady(seq: number): string {
+  return JSON.stringify({ type: "ready", seq });
 }
 
-export function encodeServer(message: ServerMessage): string {
-  return JSON.stringify(message);
-}
-
-/** `{type:"event", seq, branch, event}` with the body's own text, and its size in bytes. */
-export function encodeEvent(event: WireEvent): { text: string; bytes: number } {
+/** `{type:"event", seq, branch, event}` with the body's own text. */
+export function encodeEvent(event: WireEvent): string {
   const { body, ...rest } = event;
   const head = JSON.stringify(rest).slice(0, -1);
   const frame = `{"type":"event","seq":${event.seq},"branch":${JSON.stringify(event.branch)}`;
-  const text = `${frame},"event":${head},"body":${bodyText(event.seq, body)}}}`;
-  return { text, bytes: Buffer.byteLength(text) };
+  return `${frame},"event":${head},"body":${bodyText(event.seq, body)}}}`;
 }
 
 function bodyText(seq: number, body: string | BodyRef): string {

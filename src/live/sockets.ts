@@ -4,9 +4,9 @@
  */
 import { Refusal } from "../failure.ts";
 import { closeFeed, type FeedSocket, type FeedSource, openFeed, publishTo, reap, receive } from "./feed.ts";
-import type { CloseReason, WireEvent } from "./protocol.ts";
+import type { CloseReason } from "./protocol.ts";
 
-/** Sockets of one session at a time: each may hold a window of frames in the isolate's memory. */
+/** Sockets of one session at a time. */
 export const MAX_SOCKETS = 32;
 
 /**
@@ -38,26 +38,13 @@ export function acceptLive(
 }
 
 /** For `webSocketMessage`. */
-export function onLiveMessage(
-  ws: WebSocket,
-  data: string | ArrayBuffer,
-  source: FeedSource,
-  now: number,
-): void {
-  for (const socket of open([ws])) receive(lend(socket), data, source, now);
+export function onLiveMessage(ws: WebSocket): void {
+  for (const socket of open([ws])) receive(lend(socket));
 }
 
-/**
- * After each commit, with the events it appended: `publish(ctx.getWebSockets(), events, source, now)`.
- * Never throws.
- */
-export function publish(
-  sockets: readonly WebSocket[],
-  events: readonly WireEvent[],
-  source: FeedSource,
-  now: number,
-): void {
-  publishTo(open(sockets).map(lend), events, source, now);
+/** To be called after each commit. Never throws. */
+export function publish(sockets: readonly WebSocket[], source: FeedSource, now: number): void {
+  publishTo(open(sockets).map(lend), source, now);
 }
 
 /** Ends all sockets, for the session's end. Never throws. */

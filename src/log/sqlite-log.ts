@@ -4,8 +4,20 @@
  */
 import { Defect } from "../failure.ts";
 import type { Branch, Claim, EnvelopeRow, EventLog, ReadOptions, View } from "./event-log.ts";
-import type { EventRow, EventType, NodeRow } from "./events.ts";
+import type { EventRow, NodeRow } from "./events.ts";
 import type { Sql } from "./migrations.ts";
+import {
+  type BranchRecord,
+  branchOf,
+  type ClaimRecord,
+  columnsOf,
+  EVENT_COLUMNS,
+  type EventRecord,
+  eventOf,
+  join,
+  type ViewRecord,
+  viewOfRecord,
+} from "./sqlite-rows.ts";
 
 export const PART_BYTES = 1_572_864;
 
@@ -14,49 +26,35 @@ export interface SqlDatabase {
   transactionSync<T>(work: () => T): T;
 }
 
-const NODE_COLUMNS = `seq, type, at, branch, step, meta, size, price, bytes, images, flags,
-  parent, jump, depth, cum, cum_bytes, cum_images, open, turn, anchor`;
+const INSERT_EVENT = `INSERT INTO event (${EVENT_COLUMNS}, body, parts)
+  VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`;
 
-interface EventRecord extends Record<string, SqlStorageValue> {
-  seq: number;
-  type: string;
-  at: number;
-  branch: number;
-  step: number;
-  meta: string | null;
-  size: number;
-  price: number | null;
-  bytes: number | null;
-  images: number | null;
-  flags: number | null;
-  parent: number | null;
-  jump: number | null;
-  depth: number | null;
-  cum: number | null;
-  cum_bytes: number | null;
-  cum_images: number | null;
-  open: string | null;
-  turn: number | null;
-  anchor: number | null;
-}
-
-const SAMPLED = 1;
-const MEND = 2;
-const THINKING = 4;
-
-export function createSqliteLog(database: SqlDatabase): EventLog {
-  return new SqliteLog(database);
+/** @param committed is called after each outermost transaction that was committed. */
+export function createSqliteLog(database: SqlDatabase, committed?: () => void): EventLog {
+  return new SqliteLog(database, committed);
 }
 
 class SqliteLog implements EventLog {
   private readonly db: SqlDatabase;
+  private readonly committed: (() => void) | undefined;
+  /** Transactions that are open now, one inside the other. */
+  private open = 0;
 
-  constructor(database: SqlDatabase) {
+  constructor(database: SqlDatabase, committed: (() => void) | undefined) {
     this.db = database;
+    this.committed = committed;
   }
 
   transaction<T>(work: () => T): T {
-    return this.db.transactionSync(work);
+    this.open++;
+    let result: T;
+    try {
+      result = this.db.transactionSync(work);
+    } finally {
+      this.open--;
+    }
+    if (this.open === 0) this.committed?.();
+    return result;
   }
 
   end(): number {
@@ -64,38 +62,10 @@ class SqliteLog implements EventLog {
   }
 
   insert(row: EventRow, body: Uint8Array | undefined): void {
-    const meta = row.meta === null ? null : JSON.stringify(row.meta);
-    if (meta !== null && meta.length > PART_BYTES / 3)
-      throw new Defect(`meta of ${row.type} is too large for a row`);
+    const meta = JSON.stringify(row.meta);
+    if (meta.length > PART_BYTES / 3) throw new Defect(`meta of ${row.type} is too large for a row`);
     const parts = body === undefined ? 0 : Math.max(1, Math.ceil(body.byteLength / PART_BYTES));
-    const node = row.node;
-    this.run(
-      `INSERT INTO event (seq, type, at, branch, step, meta, body, size, parts, price, bytes, images, flags,
-        parent, jump, depth, cum, cum_bytes, cum_images, open, turn, anchor)
-       VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
-      row.seq,
-      row.type,
-      row.at,
-      row.branch,
-      row.step,
-      meta === "{}" ? null : meta,
-      body?.subarray(0, PART_BYTES) ?? null,
-      row.size,
-      parts,
-      row.price,
-      row.bytes,
-      row.images,
-      (row.sampled ? SAMPLED : 0) | (row.mend ? MEND : 0) | (row.thinking ? THINKING : 0),
-      node?.parent ?? null,
-      node?.jump ?? null,
-      node?.depth ?? null,
-      node?.cum.tokens ?? null,
-      node?.cum.bytes ?? null,
-      node?.cum.images ?? null,
-      node && node.open.length > 0 ? JSON.stringify(node.open) : null,
-      node ? Number(node.turn) : null,
-      node?.anchor ?? null,
-    );
+    this.run(INSERT_EVENT, ...columnsOf(row, meta), body?.subarray(0, PART_BYTES) ?? null, parts);
     for (let n = 1; n < parts; n++) {
       const bytes = body!.subarray(n * PART_BYTES, (n + 1) * PART_BYTES);
       this.run("INSERT INTO part (seq, n, bytes) VALUES (?,?,?)", row.seq, n, bytes);
@@ -106,7 +76,7 @@ class SqliteLog implements EventLog {
   }
 
   event(seq: number): EventRow | undefined {
-    const record = this.one<EventRecord>(`SELECT ${NODE_COLUMNS} FROM event WHERE seq = ?`, seq);
+    const record = this.one<EventRecord>(`SELECT ${EVENT_COLUMNS} FROM event WHERE seq = ?`, seq);
     return record && eventOf(record);
   }
 
@@ -126,7 +96,7 @@ class SqliteLog implements EventLog {
     const bindings = branch === undefined ? [after] : [after, branch];
     const rows: EventRow[] = [];
     let bytes = 0;
-    const query = `SELECT ${NODE_COLUMNS} FROM event WHERE ${where} ORDER BY seq LIMIT ${Math.floor(limit)}`;
+    const query = `SELECT ${EVENT_COLUMNS} FROM event WHERE ${where} ORDER BY seq LIMIT ${Math.floor(limit)}`;
     for (const record of this.db.sql.exec<EventRecord>(query, ...bindings)) {
       bytes += record.size + (record.meta?.length ?? 0);
       if (rows.length > 0 && bytes > maxBytes) break;
@@ -142,7 +112,7 @@ class SqliteLog implements EventLog {
          SELECT seq, parent, depth FROM event WHERE seq = ?1 AND depth > ?2
          UNION ALL
          SELECT e.seq, e.parent, e.depth FROM event e JOIN up ON e.seq = up.parent WHERE e.depth > ?2)
-       SELECT ${NODE_COLUMNS} FROM event WHERE seq IN (SELECT seq FROM up) ORDER BY seq`,
+       SELECT ${EVENT_COLUMNS} FROM event WHERE seq IN (SELECT seq FROM up) ORDER BY seq`,
       head,
       above,
     );
@@ -182,7 +152,7 @@ class SqliteLog implements EventLog {
 
   views(branch: number): View[] {
     return this.all<ViewRecord>("SELECT * FROM view WHERE branch = ? ORDER BY seq DESC", branch).map(
-      viewFrom,
+      viewOfRecord,
     );
   }
 
@@ -244,7 +214,7 @@ class SqliteLog implements EventLog {
   private firstView(where: string, ...bindings: number[]): View | undefined {
     const query = `SELECT * FROM view WHERE ${where} ORDER BY seq DESC LIMIT 1`;
     const record = this.one<ViewRecord>(query, ...bindings);
-    return record && viewFrom(record);
+    return record && viewOfRecord(record);
   }
 
   private run(query: string, ...bindings: unknown[]): void {
@@ -261,100 +231,4 @@ class SqliteLog implements EventLog {
   ): T | undefined {
     return this.all<T>(query, ...bindings)[0];
   }
-}
-
-interface BranchRecord extends Record<string, SqlStorageValue> {
-  id: number;
-  name: string;
-  from_seq: number;
-  head: number;
-  view: number;
-  gen: number;
-  envelope: string;
-  anchor: number;
-  route: string;
-  steps: number;
-  step: number;
-  deadline: number;
-  resends: number;
-  claim: string;
-}
-
-interface ViewRecord extends Record<string, SqlStorageValue> {
-  branch: number;
-  seq: number;
-  gen: number;
-  base: number;
-  kind: View["kind"];
-  compaction: string;
-  upto: number;
-  upto_depth: number;
-  checkpoint: number;
-  delta: number;
-  delta_bytes: number;
-  delta_images: number;
-  forms: string;
-}
-
-interface ClaimRecord extends Record<string, SqlStorageValue> {
-  id: string;
-  branch: number;
-  seq: number;
-  kind: Claim["trigger"];
-  epoch: string;
-  deadline: number;
-}
-
-function eventOf(r: EventRecord): EventRow {
-  const flags = r.flags ?? 0;
-  return {
-    seq: r.seq,
-    type: r.type as EventType,
-    at: r.at,
-    branch: r.branch,
-    step: r.step,
-    meta: r.meta === null ? {} : (JSON.parse(r.meta) as unknown),
-    size: r.size,
-    price: r.price ?? 0,
-    bytes: r.bytes ?? 0,
-    images: r.images ?? 0,
-    sampled: (flags & SAMPLED) !== 0,
-    mend: (flags & MEND) !== 0,
-    thinking: (flags & THINKING) !== 0,
-    node:
-      r.depth === null
-        ? null
-        : {
-            parent: r.parent!,
-            jump: r.jump!,
-            depth: r.depth,
-            cum: { tokens: r.cum!, bytes: r.cum_bytes!, images: r.cum_images! },
-            open: r.open === null ? [] : (JSON.parse(r.open) as string[]),
-            turn: r.turn === 1,
-            anchor: r.anchor!,
-          },
-  };
-}
-
-function branchOf({ from_seq, deadline, ...rest }: BranchRecord): Branch {
-  return { ...rest, from: from_seq, stepDeadline: deadline };
-}
-
-function viewFrom({ upto_depth, delta, delta_bytes, delta_images, forms, ...rest }: ViewRecord): View {
-  return {
-    ...rest,
-    uptoDepth: upto_depth,
-    delta: { tokens: delta, bytes: delta_bytes, images: delta_images },
-    forms: JSON.parse(forms) as View["forms"],
-  };
-}
-
-function join(chunks: readonly ArrayBuffer[]): Uint8Array {
-  const whole = new Uint8Array(chunks.reduce((sum, chunk) => sum + chunk.byteLength, 0));
-  let at = 0;
-  for (const chunk of chunks) {
-    whole.set(new Uint8Array(chunk), at);
-    at += chunk.byteLength;
-  }
-  return whole;
 }

@@ -56,7 +56,7 @@ function blockStarted(state: StreamState, block: Json): StreamState {
   if (type === "thinking" || type === "redacted_thinking") return state;
   if (type.endsWith("tool_use")) return { ...state, toolCalls: state.toolCalls + 1 };
   // What a server-side tool answered belongs to a call that is already counted.
-  
+  if (type.endsWith("_tool_result")) return state;
   return garbage(state, "the reply holds content that is not text");
 }
 

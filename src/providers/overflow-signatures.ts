@@ -1,7 +1,7 @@
 /**
  * How providers say that a request does not fit, as data: codes, and patterns over the provider's own
- * message with named groups for its numbers. One entry per wording; a new provider is a new entry. The
- * sources are in design reference and vendors' documentation.
+ * message with named groups for its numbers. One entry per wording; a new provider is a new entry.
+ * Sources: OpenAI's and Anthropic's error pages and their messages as public issues quote them.
  */
 
 /** Codes and types that mean overflow by themselves. */

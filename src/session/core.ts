@@ -38,6 +38,8 @@ export interface CoreParts {
   newId: () => string;
   fetch: typeof fetch;
   callModel: CallModel;
+  /** Called when an operation has written and goes on to await: what it wrote is to be published, the alarm to be set. */
+  landed: () => void;
 }
 
 interface KeptSurface {

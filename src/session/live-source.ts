@@ -15,13 +15,6 @@ export function liveSource(core: Core): FeedSource {
   };
 }
 
-/** What was committed since `after`: as many as a socket's window may hold; a socket that is further behind reads on by itself. */
-export function liveEvents(core: Core, after: number): WireEvent[] {
-  return core.log
-    .read(after, { limit: MOST, maxBytes: Number.POSITIVE_INFINITY })
-    .map((row) => liveEvent(core, row));
-}
-
 /** A large body is not read at all: it goes as a reference. */
 function liveEvent(core: Core, row: EventRow): WireEvent {
   if (row.size <= MAX_BODY_BYTES) return wireRow(core, row);

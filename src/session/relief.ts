@@ -38,7 +38,7 @@ export function compact<T>(
   };
   const done = runCompaction(ground, entering, summarizerOf(core, ground), invocation, finish);
   const running = { compaction, since: core.parts.now(), abort, done };
-  // Already over when no model was called: then nothing awaited, and nothing is left to stop.
+  core.parts.landed();
   core.running.set(ground.branch, running);
   const clear = () => {
     if (core.running.get(ground.branch) === running) core.running.delete(ground.branch);

@@ -5,7 +5,7 @@ import { extractiveCheckpoint, extractiveText, naturalSize } from "../../src/com
 import { type Facts, foldFacts } from "../../src/compaction/facts.ts";
 import { fileList } from "../../src/compaction/file-list.ts";
 import { countTokens as count } from "../../src/meter/vocabulary.ts";
-import { assistant, span, tool, user } from "./messages.ts";
+import { assistant, span, tool, user } from "./span-messages.ts";
 
 const label = { by: "extractive", from: 1, to: 90, messages: 90 };
 
@@ -187,13 +187,13 @@ describe("the list of files", () => {
     );
     expect(text).toBe(
       [
-        "(below /h/u/p/ unless rooted)",
+        "(below /h/u/p/src/ unless rooted)",
         "changed:",
-        "e.md (deleted)",
-        "src/deep/: c.ts, d.ts (new)",
+        "/h/u/p/e.md (deleted)",
+        "deep/: c.ts, d.ts (new)",
         "read:",
+        "a.ts, b.ts",
         "/tmp/x.log",
-        "src/: a.ts, b.ts",
       ].join("\n"),
     );
     expect(left).toBe(0);

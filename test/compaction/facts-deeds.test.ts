@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { foldFacts } from "../../src/compaction/facts.ts";
-import { assistant, span, tool, user } from "./messages.ts";
+import { assistant, span, tool, user } from "./span-messages.ts";
 
 const fold = (...nodes: Parameters<typeof span>[0]) => foldFacts(undefined, span(nodes));
 const commands = (...nodes: Parameters<typeof span>[0]) =>

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type FileOperation, filesOf } from "../../src/compaction/facts/files.ts";
 import { firstRequest, foldFacts, newestRequest, type SpanNode } from "../../src/compaction/facts.ts";
-import { assistant, message, span, text, tool, user } from "./messages.ts";
+import { assistant, message, span, text, tool, user } from "./span-messages.ts";
 
 const fold = (...nodes: Parameters<typeof span>[0]) => foldFacts(undefined, span(nodes));
 const bytes = (value: unknown): number => new TextEncoder().encode(JSON.stringify(value)).length;

@@ -1,12 +1,15 @@
 /**
- * A log, an object that forgets, and clients that read when they like: the world around the feed, without a
- * runtime.
+ * A log, an object that dies between a commit and what should follow it, and clients: the world around the
+ * feed, without a runtime.
  */
-import { type FeedSocket, type FeedSource, openFeed, publishTo, receive } from "../../src/live/feed.ts";
+import { type FeedSocket, type FeedSource, openFeed, publishTo } from "../../src/live/feed.ts";
 import type { WireEvent } from "../../src/live/protocol.ts";
 
 export class Log implements FeedSource {
   readonly events: WireEvent[] = [];
+  /** How often it was read, and the most that one read gave, in characters of bodies. */
+  reads = 0;
+  mostRead = 0;
 
   /** Commits one event; `skip` leaves seqs unused before it. */
   append(size: number, skip = 0): WireEvent {
@@ -36,6 +39,11 @@ export class Log implements FeedSource {
       if (found.length > 0 && bytes > maxBytes) break;
       found.push(event);
     }
+    this.reads++;
+    this.mostRead = Math.max(
+      this.mostRead,
+      found.reduce((sum, { body }) => sum + String(body).length, 0),
+    );
     return found;
   }
 
@@ -50,14 +58,13 @@ export class Log implements FeedSource {
  */
 export class Client implements FeedSocket {
   readonly after: number;
-  /** Frames on the way, and seqs that the client has read. */
-  readonly inbox: string[] = [];
+  /** Frames in the order in which they came, and the seqs of their events. */
+  readonly frames: string[] = [];
   readonly seen: number[] = [];
   readonly said: string[] = [];
   closed: { code: number; reason: string } | undefined;
   broken = false;
   #attachment = "null";
-  #asks = 0;
 
   constructor(after: number) {
     this.after = after;
@@ -65,7 +72,10 @@ export class Client implements FeedSocket {
 
   send(text: string): void {
     if (this.broken || this.closed !== undefined) throw new Error("the socket is gone");
-    this.inbox.push(text);
+    const frame = JSON.parse(text) as { type: string; seq: number };
+    this.frames.push(text);
+    this.said.push(frame.type);
+    if (frame.type === "event") this.seen.push(frame.seq);
   }
 
   close(code: number, reason: string): void {
@@ -79,51 +89,20 @@ export class Client implements FeedSocket {
   set attachment(value: unknown) {
     this.#attachment = JSON.stringify(value);
   }
-
-  /** Reads one frame; answers the `more` that it calls for, if any. */
-  read(): string | undefined {
-    const text = this.inbox.shift();
-    if (text === undefined) return undefined;
-    const frame = JSON.parse(text) as { type: string; seq: number; after: number };
-    this.said.push(frame.type);
-    if (frame.type === "event") this.seen.push(frame.seq);
-    if (frame.type !== "page") return undefined;
-    this.#asks++;
-    return JSON.stringify({ type: "more", after: frame.after });
-  }
-
-  get asks(): number {
-    return this.#asks;
-  }
-
-  unread(): number {
-    return this.inbox.reduce((sum, text) => sum + text.length, 0);
-  }
 }
 
-/** The object's side: commits, publishes later, forgets everything but the log and the attachments. */
+/** The object's side: commits, tells the sockets of it, or dies before it could. */
 export class World {
   readonly log = new Log();
   readonly clients: Client[] = [];
   now = 1_000_000;
-  #unpublished: WireEvent[][] = [];
 
   commit(sizes: readonly number[], skip = 0): void {
-    this.#unpublished.push(sizes.map((size) => this.log.append(size, skip)));
+    for (const size of sizes) this.log.append(size, skip);
   }
 
-  publishNext(): void {
-    const batch = this.#unpublished.shift();
-    if (batch !== undefined) publishTo(this.open(), batch, this.log, this.now);
-  }
-
-  publishAll(): void {
-    while (this.#unpublished.length > 0) this.publishNext();
-  }
-
-  /** The object dies between a commit and its publication. */
-  forget(): void {
-    this.#unpublished = [];
+  publish(): void {
+    publishTo(this.open(), this.log, this.now);
   }
 
   join(after: number): Client {
@@ -131,20 +110,6 @@ export class World {
     this.clients.push(client);
     openFeed(client, this.log, { tenant: "acme", after, now: this.now });
     return client;
-  }
-
-  say(client: Client, data: string): void {
-    if (client.closed === undefined) receive(client, data, this.log, this.now);
-  }
-
-  /** The client reads one frame and asks on if it has to. */
-  step(client: Client): void {
-    const answer = client.read();
-    if (answer !== undefined) this.say(client, answer);
-  }
-
-  drain(client: Client): void {
-    while (client.inbox.length > 0) this.step(client);
   }
 
   open(): Client[] {

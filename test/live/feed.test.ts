@@ -1,90 +1,74 @@
-import { expect, it } from "vitest";
-import { closeFeed, type FeedSource, openFeed, reap } from "../../src/live/feed.ts";
-import { MAX_BODY_BYTES, PAGE_BYTES, WINDOW_BYTES } from "../../src/live/protocol.ts";
-import { MAX_LIFE_MS, PATIENCE_MS } from "../../src/live/subscriber.ts";
-import { type Client, World } from "./feed-model.ts";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { closeFeed, type FeedSource, openFeed, reap, receive } from "../../src/live/feed.ts";
+import { MAX_BODY_BYTES, READ_BYTES } from "../../src/live/protocol.ts";
+import { MAX_LIFE_MS } from "../../src/live/subscriber.ts";
+import { World } from "./feed-model.ts";
+
+// What goes wrong is reported there.
+beforeEach(() => void vi.spyOn(console, "error").mockImplementation(() => {}));
+afterEach(() => void vi.restoreAllMocks());
 
 function worldWith(count: number, size: number): World {
   const world = new World();
   world.commit(Array.from({ length: count }, () => size));
-  world.publishAll();
   return world;
 }
 
-const more = (after: number) => JSON.stringify({ type: "more", after });
-const last = (client: Client) => JSON.parse(client.inbox.at(-1) ?? "{}");
-
-it("[W3] a page holds at most 256 KiB of frames and ends by saying where; the next one waits for more", () => {
-  const world = worldWith(20, 50_000);
-  const client = world.join(0);
-  const page = client.inbox.slice(0, -1);
-  expect(page.reduce((sum, text) => sum + text.length, 0)).toBeLessThanOrEqual(PAGE_BYTES);
-  expect(page.length).toBe(5);
-  expect(last(client)).toEqual({ type: "page", after: 5, end: 20 });
-  world.commit([10]);
-  world.publishAll();
-  expect(client.inbox.length).toBe(6);
-  world.say(client, more(5));
-  expect(last(client)).toEqual({ type: "page", after: 10, end: 21 });
+it("[W3] a replay goes out at once and whole, however long, read from the log at most 256 KiB at a time", () => {
+  const world = worldWith(100, 50_000);
+  const client = world.join(3);
+  expect(client.seen).toEqual(world.log.seqsAfter(3));
+  expect(client.frames.at(-1)).toBe('{"type":"ready","seq":100}');
+  expect(world.log.reads).toBe(Math.ceil(97 / 5));
+  expect(world.log.mostRead).toBeLessThanOrEqual(READ_BYTES);
 });
 
-it("[W3] a repeated or old more gives nothing, one for what was never sent closes the socket", () => {
-  const world = worldWith(20, 50_000);
-  const client = world.join(0);
-  world.say(client, more(5));
-  const sent = client.inbox.length;
-  world.say(client, more(5));
-  world.say(client, more(0));
-  expect(client.inbox.length).toBe(sent);
-  world.say(client, more(11));
-  expect(client.closed).toEqual({ code: 4400, reason: "bad-message" });
-});
-
-it("[W3] a live socket that never asks is paused after 1 MiB and reads the rest from the log when it asks", () => {
-  const world = worldWith(1, 10);
-  const client = world.join(0);
-  for (let i = 0; i < 40; i++) {
-    world.commit([50_000]);
-    world.publishAll();
-  }
-  expect(client.unread()).toBeLessThan(WINDOW_BYTES + 100);
-  expect(last(client)).toMatchObject({ type: "page", end: 22 });
-  world.drain(client);
-  expect(client.seen).toEqual(world.log.seqsAfter(0));
-});
-
-it("[W3] a live client that keeps asking for more at its place is never paused", () => {
+it("[W3] live events are never held back: a client owes nothing for them", () => {
   const world = worldWith(1, 10);
   const client = world.join(0);
   for (let i = 0; i < 60; i++) {
     world.commit([50_000]);
-    world.publishAll();
-    world.drain(client);
-    world.say(client, more(client.seen.at(-1) ?? 0));
+    world.publish();
+    expect(client.seen.length).toBe(i + 2);
   }
-  expect(client.said.filter((type) => type === "page")).toEqual([]);
-  expect(client.seen.length).toBe(61);
+  expect(client.said.filter((type) => type !== "event")).toEqual(["ready"]);
+});
+
+it("[W3] what is committed is read once for all sockets that are at the same place", () => {
+  const world = worldWith(1, 10);
+  const clients = [0, 1, 1, 0].map((after) => world.join(after));
+  const before = world.log.reads;
+  world.commit([10, 20]);
+  world.publish();
+  expect(world.log.reads).toBe(before + 1);
+  expect(clients.map((client) => client.seen.slice(-2))).toEqual(Array(4).fill([2, 3]));
 });
 
 it("[W2] what is committed before a socket is ready and published after reaches it once", () => {
-  const world = new World();
-  world.commit([1, 1]);
+  const world = worldWith(2, 1);
   const client = world.join(0);
-  world.publishAll();
-  world.drain(client);
-  expect(client.seen).toEqual([1, 2]);
+  world.publish();
   expect(client.said).toEqual(["event", "event", "ready"]);
 });
 
-it("[W2] a live socket that missed a publication reads what it missed from the log", () => {
+it("[W2] sockets that missed publications get what each of them lacks with the next", () => {
   const world = worldWith(1, 10);
-  const client = world.join(0);
+  const old = world.join(0);
   world.commit([1, 2]);
-  world.forget();
+  const young = world.join(3);
   world.commit([3]);
-  world.publishAll();
-  world.drain(client);
-  expect(client.seen).toEqual([1, 2, 3, 4]);
+  world.publish();
+  expect(old.seen).toEqual([1, 2, 3, 4]);
+  expect(young.seen).toEqual([4]);
+});
+
+it("[W2] a replay that the object did not live to end is ended by the next publication, with its ready", () => {
+  const world = worldWith(3, 10);
+  const client = world.join(3);
+  client.attachment = { ...(client.attachment as object), cursor: 1, phase: "replay" };
+  world.publish();
+  expect(client.seen).toEqual([2, 3]);
+  expect(client.said).toEqual(["ready", "event", "event", "ready"]);
 });
 
 it("[W5] the body's own text goes out, up to 64 KiB of bytes; beyond, its seq and size", () => {
@@ -98,76 +82,63 @@ it("[W5] the body's own text goes out, up to 64 KiB of bytes; beyond, its seq an
   const referred = world.log.append(0);
   referred.body = { bodyRef: referred.seq, bytes: 9_000_000 };
   const client = world.join(0);
-  expect(client.inbox[0]).toContain(`"body":${event.body}}`);
-  const bodies = client.inbox.slice(1, 5).map((text) => JSON.parse(text).event.body);
+  expect(client.frames[0]).toContain(`"body":${event.body}}`);
+  const bodies = client.frames.slice(1, 5).map((text) => JSON.parse(text).event.body);
   expect(bodies[0]).toHaveLength(MAX_BODY_BYTES - 2);
   expect(bodies[1]).toEqual({ bodyRef: 3, bytes: MAX_BODY_BYTES + 1 });
   expect(bodies[2]).toEqual({ bodyRef: 4, bytes: MAX_BODY_BYTES + 2 });
   expect(bodies[3]).toEqual({ bodyRef: 5, bytes: 9_000_000 });
 });
 
-it.each([
-  ["no JSON", "{"],
-  ["another type", '{"type":"subscribe","after":0}'],
-  ["a missing member", '{"type":"more"}'],
-  ["a fraction", '{"type":"more","after":0.5}'],
-  ["a negative seq", '{"type":"more","after":-1}'],
-  ["an unknown member", '{"type":"more","after":0,"branch":"main"}'],
-  ["too long a frame", `{"type":"more","after":0${" ".repeat(1024)}}`],
-])("[W6] closes on %s", (_, text) => {
-  const world = worldWith(1, 1);
-  const client = world.join(0);
-  world.say(client, text);
+it("[W6] a frame of the client closes its socket", () => {
+  const client = worldWith(1, 1).join(0);
+  receive(client);
   expect(client.closed).toEqual({ code: 4400, reason: "bad-message" });
 });
 
 it("[W6] a socket whose right has ended gets nothing more", () => {
   const world = worldWith(1, 1);
-  const quiet = world.join(0);
-  const asking = world.join(0);
+  const client = world.join(0);
+  world.now += MAX_LIFE_MS - 1;
+  world.commit([1]);
+  world.publish();
+  expect(client.closed).toBeUndefined();
+  world.now += 1;
+  world.commit([1]);
+  world.publish();
+  expect(client.closed).toEqual({ code: 4401, reason: "expired" });
+  expect(client.seen).toEqual([1, 2]);
+});
+
+it("[W6] when places are short the sockets whose right has ended lose theirs", () => {
+  const world = worldWith(1, 1);
+  const old = world.join(0);
   world.now += MAX_LIFE_MS;
-  world.say(asking, more(1));
-  expect(asking.closed).toEqual({ code: 4401, reason: "expired" });
-  world.commit([1]);
-  world.publishAll();
-  expect(quiet.closed).toEqual({ code: 4401, reason: "expired" });
-  expect(quiet.inbox).toHaveLength(2);
-});
-
-it("[W6] a socket that owes a more for over five minutes is closed at the next commit, but served if it asks before", () => {
-  const world = worldWith(20, 50_000);
-  const slow = world.join(0);
-  const late = world.join(0);
-  world.now += PATIENCE_MS + 1;
-  world.say(late, more(5));
-  world.commit([1]);
-  world.publishAll();
-  expect(slow.closed).toEqual({ code: 4408, reason: "too-slow" });
-  expect(late.closed).toBeUndefined();
-  world.now += PATIENCE_MS + 1;
+  const young = world.join(0);
   reap(world.open(), world.now);
-  expect(late.closed?.code).toBe(4408);
+  expect(old.closed).toEqual({ code: 4401, reason: "expired" });
+  expect(young.closed).toBeUndefined();
 });
 
-it("[W6] a socket that breaks is closed and keeps nobody else from the events", () => {
+it("[W6] a socket that breaks, and one of which nothing is known, are closed and keep nobody else from the events", () => {
   const world = worldWith(1, 1);
   const broken = world.join(0);
   const sound = world.join(0);
   const strange = world.join(0);
   broken.broken = true;
   strange.attachment = { phase: "live", cursor: 1 };
-  world.commit([1]);
-  world.publishAll();
+  world.commit([1, 1]);
+  world.publish();
   expect(broken.closed).toEqual({ code: 1011, reason: "internal" });
   expect(strange.closed).toEqual({ code: 1011, reason: "internal" });
-  world.drain(sound);
-  expect(sound.seen).toEqual([1, 2]);
+  expect(sound.seen).toEqual([1, 2, 3]);
+  expect(console.error).toHaveBeenCalledTimes(1);
 });
 
-it("[W6] a log whose end can not be read closes the socket instead of skipping what is missing", () => {
-  const world = new World();
-  const source: FeedSource = { end: () => 3, read: () => [] };
+it("[W6] a log whose end can not be read closes the sockets instead of skipping what is missing", () => {
+  const world = worldWith(1, 1);
   const client = world.join(0);
+  const source: FeedSource = { end: () => 3, read: () => [] };
   openFeed(client, source, { tenant: "acme", after: 0, now: 0 });
   expect(client.closed?.code).toBe(1011);
 });

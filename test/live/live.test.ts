@@ -56,28 +56,39 @@ it("[W1] begins behind the seq that the client names, and at the log's start whe
   expect(fromSecond.seqs()).toEqual(all.slice(1));
 });
 
-it("[W4] goes on where it was after the object was evicted, live and in the middle of a replay", async () => {
+it("[W3] a client that says nothing gets a replay of any length, and the events committed behind it", async () => {
   const session = await opened();
-  const live = await session.live();
-  await live.until(isReady);
-  const long = "x".repeat(40_000);
-  for (let i = 0; i < 10; i++) await session.expect(200, "POST", "/events", { items: [say(`${i} ${long}`)] });
-  const replaying = await session.live();
-  const page = await replaying.until((frame) => frame.type === "page");
-
-  await evictDurableObject(session.stub());
+  const long = "x".repeat(50_000);
+  for (let i = 0; i < 40; i++) {
+    await session.expect(200, "POST", "/events", { items: [say(`${i} ${long}`), say("short")] });
+  }
+  const socket = await session.live();
   const answer = await session.expect<{ seqs: number[] }>(200, "POST", "/events", { items: [say("new")] });
-  const newest = answer.seqs[0] ?? 0;
-  await live.until((frame) => frame.seq === newest);
-  await evictDurableObject(session.stub());
-  expect(replaying.seqs().at(-1)).toBe(page.after);
-  replaying.send({ type: "more", after: page.after });
-  await replaying.until(isReady);
-
+  await socket.until((frame) => frame.seq === answer.seqs[0]);
   const all = (await logOf(session)).map((event) => event.seq);
-  expect(all).toContain(newest);
-  await expect.poll(() => live.seqs()).toEqual(all);
-  await expect.poll(() => replaying.seqs()).toEqual(all);
+  expect(socket.seqs()).toEqual(all);
+  expect(socket.frames.filter(isReady)).toEqual([{ type: "ready", seq: all.at(-2) }]);
+});
+
+it("[W2] more events than one read holds, committed at once, all go out at once", async () => {
+  const session = await opened();
+  const socket = await session.live();
+  const items = Array.from({ length: 2_500 }, (_, i) => say(`message ${i}`));
+  const { seqs } = await session.expect<{ seqs: number[] }>(200, "POST", "/events", { items });
+  await expect.poll(() => socket.seqs().slice(-2_500)).toEqual(seqs);
+});
+
+it("[W4] goes on where it was after the object was evicted", async () => {
+  const session = await opened();
+  const socket = await session.live();
+  await socket.until(isReady);
+  for (const text of ["one", "two"]) {
+    await evictDurableObject(session.stub());
+    const answer = await session.expect<{ seqs: number[] }>(200, "POST", "/events", { items: [say(text)] });
+    await socket.until((frame) => frame.seq === answer.seqs[0]);
+  }
+  const all = (await logOf(session)).map((event) => event.seq);
+  expect(socket.seqs()).toEqual(all);
 });
 
 it("[W5] a body over 64 KiB goes as a reference that GET /events resolves", async () => {
@@ -95,14 +106,17 @@ it("[W5] a body over 64 KiB goes as a reference that GET /events resolves", asyn
   expect(JSON.stringify(page.events[0]?.body)).toContain(text);
 });
 
-it("[W6] answers ping with pong and closes on anything that is not a message of the protocol", async () => {
+it("[W6] answers ping with pong and closes on anything else", async () => {
   const session = await opened();
   const socket = await session.live();
   await socket.until(isReady);
-  socket.sendText("ping");
+  socket.send("ping");
   await expect.poll(() => socket.texts.at(-1)).toBe("pong");
-  socket.sendText('{"type":"more","after":0,"extra":1}');
-  expect(await socket.closed).toEqual({ code: 4400, reason: "bad-message" });
+  for (const text of ["Ping", '{"type":"more","after":0}', ""]) {
+    const other = await session.live();
+    other.send(text);
+    expect(await other.closed).toEqual({ code: 4400, reason: "bad-message" });
+  }
 });
 
 it("[W7] refuses a session that is not there, a request without upgrade and a place that the log has not reached", async () => {

@@ -32,6 +32,19 @@ describe("secrets", () => {
     },
   );
 
+  each("[V18] that look like any other word never reach it either (%s)", async (dialect) => {
+    const key = "correct-horse";
+    for (const message of [
+      `no such key: ${key}`,
+      `${"x".repeat(1_995)}${key}`,
+      "authorization: Bearer horse",
+    ]) {
+      const will: Behaviour[] = [{ do: "refuse", status: 401, body: { error: { message } } }];
+      const { detail } = failure((await trial({ dialect, key, will })).result);
+      expect(detail).not.toMatch(/corre|horse/);
+    }
+  });
+
   each("[V18] a wrong key echoed whole by %s is not told", async (dialect) => {
     const { result } = await trial({ dialect, provider: { key: "another" } });
     expect(failure(result)).toMatchObject({ reason: "http", status: 401, retryable: false });

@@ -16,6 +16,8 @@ describe("a call that succeeds", () => {
         `https://llm.example/base${dialect === "anthropic" ? "/v1/messages" : "/chat/completions"}`,
       );
       expect(seen.body).toMatchObject({ model: "m", max_tokens: 321, stream: true });
+      expect(seen.redirect).toBe("manual");
+      expect(seen.redirect).toBe("manual");
       expect(seen.headers.get("content-type")).toBe("application/json");
       const [mine, theirs] =
         dialect === "anthropic" ? ["x-api-key", "authorization"] : ["authorization", "x-api-key"];

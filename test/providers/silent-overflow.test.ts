@@ -74,6 +74,7 @@ describe("a reply with status 200", () => {
   it.each([
     ["[PI-066] the output cap far below the window", usage(1_000, 4_096), "length", 200_000],
     ["[PI-066] no output at a small input", usage(100, 0), "length", 200_000],
+    ["no output just below 99 % of the window", usage(197_999, 0), "length", 200_000],
     ["exactly the window, answered", usage(200_000, 10), "stop", 200_000],
     ["an unknown window", usage(900_000, 0), "length", undefined],
     ["no usage", undefined, "length", 200_000],

@@ -24,12 +24,20 @@ interface Trial {
   timeoutMs?: number;
   signal?: AbortSignal;
   body?: Uint8Array;
+  key?: string;
 }
 
-export async function trial({ dialect, will = [], provider: options, call = callModel, ...rest }: Trial) {
-  const provider = createStrictProvider({ key: KEY, ...options });
+export async function trial({
+  dialect,
+  will = [],
+  provider: options,
+  call = callModel,
+  key = KEY,
+  ...rest
+}: Trial) {
+  const provider = createStrictProvider({ key, ...options });
   provider.will(...will);
-  const result = await call(upstreamFor(dialect), rest.body ?? bodyFor(), {
+  const result = await call({ ...upstreamFor(dialect), key }, rest.body ?? bodyFor(), {
     signal: rest.signal ?? new AbortController().signal,
     timeoutMs: rest.timeoutMs ?? 5_000,
     fetch: provider.fetch,

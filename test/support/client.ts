@@ -14,8 +14,6 @@ export interface Frame {
   seq?: number;
   branch?: string;
   event?: Record<string, unknown> & { seq: number; type: string; body: unknown };
-  after?: number;
-  end?: number;
 }
 
 export interface LiveClient {
@@ -25,8 +23,7 @@ export interface LiveClient {
   seqs(): number[];
   /** Resolves with the first frame (from the start) that fits; rejects after two seconds. */
   until(fits: (frame: Frame) => boolean): Promise<Frame>;
-  send(message: unknown): void;
-  sendText(text: string): void;
+  send(text: string): void;
   close(): void;
   /** Resolves when the server closed the socket. */
   readonly closed: Promise<{ code: number; reason: string }>;
@@ -37,8 +34,8 @@ export interface SessionClient {
   request(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Response>;
   /** Like `request`, and the answer must have this status; its JSON. */
   expect<T>(status: number, method: string, path: string, body?: unknown): Promise<T>;
-  /** Opens `/live`; with `pages`, answers every `page` with `more`. */
-  live(query?: string, options?: { pages?: boolean }): Promise<LiveClient>;
+  /** Opens `/live`. */
+  live(query?: string): Promise<LiveClient>;
   /** The object itself, for eviction and a look into its storage. */
   stub(): DurableObjectStub;
 }
@@ -60,17 +57,17 @@ export function sessionClient(id: string = `s-${crypto.randomUUID()}`): SessionC
       if (response.status !== status) throw new Error(`${method} ${path}: ${response.status} ${text}`);
       return (text === "" ? undefined : JSON.parse(text)) as T;
     },
-    async live(query = "", options = {}) {
+    async live(query = "") {
       const response = await request("GET", `/live${query}`, undefined, { upgrade: "websocket" });
       if (response.webSocket === null)
         throw new Error(`no socket: ${response.status} ${await response.text()}`);
-      return liveClient(response.webSocket, options.pages ?? false);
+      return liveClient(response.webSocket);
     },
     stub: () => env.SESSIONS.get(env.SESSIONS.idFromName(`acme:${id}`)),
   };
 }
 
-function liveClient(ws: WebSocket, pages: boolean): LiveClient {
+function liveClient(ws: WebSocket): LiveClient {
   const frames: Frame[] = [];
   const texts: string[] = [];
   const waiting = new Set<() => void>();
@@ -80,11 +77,7 @@ function liveClient(ws: WebSocket, pages: boolean): LiveClient {
   ws.addEventListener("message", ({ data }) => {
     const text = String(data);
     texts.push(text);
-    if (text.startsWith("{")) {
-      const frame = JSON.parse(text) as Frame;
-      frames.push(frame);
-      if (pages && frame.type === "page") ws.send(JSON.stringify({ type: "more", after: frame.after }));
-    }
+    if (text.startsWith("{")) frames.push(JSON.parse(text) as Frame);
     for (const look of waiting) look();
   });
   ws.accept();
@@ -109,8 +102,7 @@ function liveClient(ws: WebSocket, pages: boolean): LiveClient {
     texts,
     seqs: () => frames.filter((frame) => frame.type === "event").map((frame) => frame.seq ?? 0),
     until,
-    send: (message) => ws.send(JSON.stringify(message)),
-    sendText: (text) => ws.send(text),
+    send: (text) => ws.send(text),
     close: () => ws.close(1000, "done"),
     closed,
   };

@@ -53,6 +53,8 @@ export interface SeenRequest {
   url: string;
   dialect: DialectName | undefined;
   headers: Headers;
+  /** What the caller wants done about a redirect. */
+  redirect: string;
   bytes: Uint8Array;
   body: Json | undefined;
   /** What the request was refused with because it was not legal. */
@@ -133,7 +135,8 @@ async function seenOf(request: Request): Promise<SeenRequest> {
   } catch {
     body = undefined;
   }
-  return { url: request.url, dialect, headers: request.headers, bytes, body, aborted: false };
+  const { url, headers, redirect } = request;
+  return { url, dialect, headers, redirect, bytes, body, aborted: false };
 }
 
 function replyFor(
