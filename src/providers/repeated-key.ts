@@ -21,7 +21,7 @@ export function repeatedKey(json: string): string | undefined {
     else if (found === ":") {
       const keys = open.at(-1);
       const key = JSON.parse(last) as string;
-      
+      if (keys?.has(key)) return key;
       keys?.add(key);
     }
     last = found;

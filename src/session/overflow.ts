@@ -112,7 +112,8 @@ interface Verdict {
 function judge(ground: Ground, { measure }: Snapshot, report: OverflowReport): Verdict {
   const window = ground.capacity.window;
   const usage = usageOf(ground.dialect.name, report.usage);
-  if (report.status === undefined && report.body === undefined) {
+  const accepted = report.status === undefined || (report.status >= 200 && report.status < 300);
+  if (accepted && report.body === undefined) {
     const silent = silentOverflow({ usage, finish: report.finish, window });
     if (silent === undefined) return { kind: "not-overflow" };
     // A completed answer is never run again.
