@@ -76,7 +76,7 @@ async function benchKinds(ask: Ask): Promise<void> {
   let slowest = Number.POSITIVE_INFINITY;
   let differs = 0;
   for (const kind of Object.keys(everyKind)) {
-    const row = await countOf(ask, kind, UNITS, 200);
+    const row = await countOf(ask, kind, UNITS, 400);
     const large = await countOf(ask, kind, 400_000, 0);
     const { same, verdict } = await compare(ask, row);
     slowest = Math.min(slowest, speed(row));

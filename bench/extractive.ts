@@ -1,7 +1,8 @@
 /**
- * Measures the built-in summarizer on the transcripts: `node bench/extractive.ts [--window N]`. Each session is played message by
- * message: at the threshold the head is folded into a checkpoint, as the engine does, and at the end it is asked what the last
- * Surface still holds. A path counts as kept when the text holds it, or when folder and name of a file list give it.
+ * Measures the built-in summarizer on the transcripts: `node bench/extractive.ts [--window N]`. Each session
+ * is played message by message: at the threshold the head is folded into a checkpoint, as the engine does,
+ * and at the end it is asked what the last Surface still holds. A path counts as kept when the text holds it,
+ * or when folder and name of a file list give it.
  */
 
 import { readFileSync } from "node:fs";
@@ -12,6 +13,7 @@ import { type Facts, foldFacts, type SpanNode } from "../src/compaction/facts.ts
 import type { NativeMessage } from "../src/dialects/dialect.ts";
 import { createCounter } from "../src/meter/counter.ts";
 import { createMeter } from "../src/meter/price.ts";
+import { type Kept, kept, namedPaths, parsed, pathsOf, strings } from "./path-recall.ts";
 import { readTranscripts, type Transcript } from "./transcript-reader.ts";
 
 const vocabulary = readFileSync(new URL("../src/meter/o200k_base.bin", import.meta.url));
@@ -34,21 +36,14 @@ export interface Played {
   factsBytes: number;
   foldMs: number[];
   textMs: number[];
-  /** Paths in arguments named like paths; those and paths in commands; those and all else that looks like one. */
+  /**
+   * Paths in arguments named like paths; those and paths in commands; those and all else that looks like one.
+   */
   named: Kept;
   used: Kept;
   all: Kept;
   first200: boolean;
   newestStated: boolean;
-}
-
-interface Kept {
-  paths: number;
-  checkpoint: number;
-  surface: number;
-  /** Of the paths that stand behind the last checkpoint. */
-  spanPaths: number;
-  spanKept: number;
 }
 
 const RESERVED = 4_096;
@@ -130,49 +125,6 @@ function judge(nodes: readonly SpanNode[], from: number, facts: Facts, checkpoin
   };
 }
 
-function kept(
-  nodes: readonly SpanNode[],
-  span: readonly SpanNode[],
-  find: (nodes: readonly SpanNode[]) => Set<string>,
-  checkpoint: string,
-  tail: string,
-): Kept {
-  const listed = listedPaths(checkpoint);
-  const has = (path: string): boolean =>
-    checkpoint.includes(path) || listed.some((known) => samePath(known, path));
-  const paths = [...find(nodes)];
-  const before = [...find(span)];
-  return {
-    paths: paths.length,
-    checkpoint: paths.filter(has).length,
-    surface: paths.filter((path) => tail.includes(path) || has(path)).length,
-    spanPaths: before.length,
-    spanKept: before.filter(has).length,
-  };
-}
-
-/** The paths that a reader of the file list puts together: folder plus name, below the shared folder unless rooted. */
-export function listedPaths(text: string): string[] {
-  const list = /## Files\n([\s\S]*?)(?:\n\n|$)/.exec(text)?.[1] ?? "";
-  const root = /^\(below (.*)\/ unless rooted\)$/m.exec(list)?.[1] ?? "";
-  return list.split("\n").flatMap((line) => {
-    if (/^$|^\(.*\)$|^(?:changed|read|searched):$/.test(line)) return [];
-    const [, folder = "", names = ""] = /^(?:(.*)\/: )?(.*)$/.exec(line) ?? [];
-    return names.split(", ").map((marked) => {
-      const path = (folder === "" ? "" : `${folder}/`) + marked.replace(/ \((?:new|deleted)\)$/, "");
-      return root === "" || path.startsWith("/") ? path : `${root}/${path.replace(/^\.\//, "")}`;
-    });
-  });
-}
-
-function samePath(known: string, path: string): boolean {
-  const plain = path
-    .replace(/^file:\/\//, "")
-    .replace(/^\.\//, "")
-    .replace(/\/$/, "");
-  return known === plain || known.endsWith(`/${plain}`) || known.startsWith(`${plain}/`);
-}
-
 function plainText(message: NativeMessage): string {
   return message.parts
     .map((part) => {
@@ -190,59 +142,16 @@ function typed(message: NativeMessage): string | undefined {
   return message.role === "user" && text.trim() !== "" ? text : undefined;
 }
 
-function calls(nodes: readonly SpanNode[]): { args: string }[] {
-  return nodes.flatMap(({ message }) =>
-    message.parts.flatMap((part) => (part.type === "call" ? [part] : [])),
-  );
-}
-
-/** Values of arguments that are named like paths. */
-function namedPaths(nodes: readonly SpanNode[]): Set<string> {
-  const found = new Set<string>();
-  for (const { args } of calls(nodes)) {
-    for (const [key, value] of Object.entries(parsed(args))) {
-      if (/^(?:file_?path|path|file|filename|notebook_path)$/i.test(key) && typeof value === "string")
-        found.add(value);
-    }
-  }
-  return found;
-}
-
-const looksLikeFile =
-  /(?<![\w:/.@"'`|(-])(?:~|\.{1,2})?\/?(?:[\w.@+-]+\/)+[\w@+-][\w.@+-]*\.[A-Za-z]{1,5}\b(?![/(])/g;
-
-/**
- * Named paths, and all that looks like one (folders, a name, an ending, no quote in front: most of those are imports) in the
- * arguments of these keys, scripts and contents too.
- */
-function pathsOf(nodes: readonly SpanNode[], keys: RegExp): Set<string> {
-  const found = namedPaths(nodes);
-  for (const { args } of calls(nodes)) {
-    for (const [key, value] of Object.entries(parsed(args))) {
-      if (!keys.test(key)) continue;
-      for (const text of strings(value)) for (const [path] of text.matchAll(looksLikeFile)) found.add(path);
-    }
-  }
-  return found;
-}
-
-function parsed(args: string): Record<string, unknown> {
-  try {
-    return JSON.parse(args) as Record<string, unknown>;
-  } catch {
-    return {};
-  }
-}
-
-function strings(value: unknown): string[] {
-  if (typeof value === "string") return [value];
-  return typeof value === "object" && value !== null ? Object.values(value).flatMap(strings) : [];
-}
-
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 const mean = (values: readonly number[]): number => sum(values) / Math.max(1, values.length);
+const median = (values: readonly number[]): number =>
+  values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
 const percent = (part: number, whole: number): string =>
   whole === 0 ? "-" : `${((100 * part) / whole).toFixed(0)} %`;
+
+function shareOf({ surface, paths }: Kept): number[] {
+  return paths > 0 ? [surface / paths] : [];
+}
 
 function report(window: number): void {
   const sessions = readTranscripts().flatMap((transcript) => play(transcript, window) ?? []);
@@ -262,7 +171,7 @@ function report(window: number): void {
     ].join(" ");
   console.log(`window ${window}: ${sessions.length} sessions that compact`);
   console.log(
-    "file                                 n  frame   text    span: named, used, all  Surface: named, used, all  first 200",
+    `${"file".padEnd(35)}  n  frame   text    span: named, used, all  Surface: named, used, all  first 200`,
   );
   for (const session of sessions) console.log(row(session));
   const total = (pick: (p: Played) => number): number => sum(sessions.map(pick));
@@ -275,22 +184,23 @@ function report(window: number): void {
       total((p) => p[kind].surface),
       total((p) => p[kind].paths),
     )} of all in the last Surface` +
-    ` (mean of sessions ${percent(mean(sessions.flatMap((p) => (p[kind].paths > 0 ? [p[kind].surface / p[kind].paths] : []))), 1)})`;
+    ` (mean of sessions ${percent(mean(sessions.flatMap((p) => shareOf(p[kind]))), 1)})`;
   console.log(kept("named"));
   console.log(kept("used"));
   console.log(kept("all"));
-  const frames = sessions.flatMap((p) => p.frames);
-  const texts = sessions.flatMap((p) => p.texts);
   const over = sessions.flatMap((p) => p.frames.filter((tokens, at) => tokens > p.caps[at]!)).length;
+  const first = total((p) => (p.first200 ? 1 : 0));
   console.log(
-    `first 200 characters of the first request: ${total((p) => (p.first200 ? 1 : 0))}/${sessions.length}; over the cap: ${over}`,
+    `first 200 characters of the first request: ${first}/${sessions.length}; over the cap: ${over}`,
   );
-  console.log(
-    `tokens: frame mean ${mean(frames).toFixed(0)} max ${Math.max(...frames)}, text alone mean ${mean(texts).toFixed(0)} max ${Math.max(...texts)}; facts at most ${Math.max(...sessions.map((p) => p.factsBytes))} bytes`,
-  );
-  console.log(
-    `ms per compaction: fold mean ${mean(sessions.flatMap((p) => p.foldMs)).toFixed(2)}, text and frame mean ${mean(sessions.flatMap((p) => p.textMs)).toFixed(2)} max ${Math.max(...sessions.flatMap((p) => p.textMs)).toFixed(1)}`,
-  );
+  for (const figure of ["frames", "texts", "foldMs", "textMs"] as const) {
+    const values = sessions.flatMap((p) => p[figure]);
+    const [middle, average, most] = [median(values), mean(values), Math.max(...values)].map((value) =>
+      value.toFixed(1),
+    );
+    console.log(`${figure.padEnd(7)} median ${middle}, mean ${average}, max ${most}`);
+  }
+  console.log(`facts at most ${Math.max(...sessions.map((p) => p.factsBytes))} bytes`);
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {

@@ -1,7 +1,7 @@
 /**
- * Reads the transcripts of `../shared/transcripts` into the shapes that facts are taken from, for benches and tests only.
- * Tolerant and small: broken lines, recorded compactions, sidechains and results without a call are left out. The importers
- * of `cli/` are the real ones.
+ * Reads the transcripts of `../shared/transcripts` into the shapes that facts are taken from, for benches and
+ * tests only. Tolerant and small: broken lines, recorded compactions, sidechains and results without a call
+ * are left out. The importers of `cli/` are the real ones.
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import type { SpanNode } from "../src/compaction/facts.ts";
@@ -139,7 +139,10 @@ function readMiniSwe(text: string): NativeMessage[] {
   });
 }
 
-/** Without results that answer no call before them and calls that nothing answers, and with the ids of what is left. */
+/**
+ * Without results that answer no call before them and calls that nothing answers, and with the ids of what is
+ * left.
+ */
 function paired(messages: readonly NativeMessage[]): NativeMessage[] {
   const answered = new Set(
     messages.flatMap(({ parts }) => parts.flatMap((p) => (p.type === "result" ? [p.call] : []))),

@@ -14,7 +14,8 @@ export interface Prepared {
   generation: number;
   pressure: number;
   compaction: Json | undefined;
-  repaired: unknown[];
+  /** Calls that were closed. */
+  repaired: number;
 }
 
 export interface LoggedEvent {
@@ -54,16 +55,16 @@ export class SessionApi {
       generation: Number(value("generation")),
       pressure: isObject(pressure) ? Number(pressure.tokens) : Number.NaN,
       compaction: isObject(compaction) ? compaction : undefined,
-      repaired: asList(value("repaired")),
+      repaired: asList(value("repaired")).length,
     };
   }
 
-  /** @param items JSON texts. @returns the head after the last of them. */
-  async append(items: readonly string[], prepareId?: string): Promise<number> {
+  /** @param items JSON texts. @returns the head after the last of them, and how many calls were closed. */
+  async append(items: readonly string[], prepareId?: string): Promise<{ head: number; repaired: number }> {
     const step = prepareId === undefined ? "" : `"prepareId":${prepareId},`;
     const body = `{${step}"items":[${items.join(",")}]}`;
-    const answer = await this.ask("POST", "/events", { body, key: this.nextKey() });
-    return Number(objectOf(answer).head);
+    const answer = objectOf(await this.ask("POST", "/events", { body, key: this.nextKey() }));
+    return { head: Number(answer.head), repaired: asList(answer.repaired).length };
   }
 
   /** The whole log, page by page. */

@@ -54,7 +54,7 @@ export class Judge {
     const index = this.records.length;
     const tokens = messages.reduce((sum, raw) => sum + this.oracle.message(raw), this.envelope.tokens);
     this.inspect(index + 1, messages, tokens);
-    this.repaired += answer.repaired.length;
+    this.repaired += answer.repaired;
     const untouched = this.base !== undefined && this.base.generation === generation;
     this.uncompacted += untouched ? tokens - (this.base?.tokens ?? 0) : this.tokensOf(entering);
 

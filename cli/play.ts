@@ -72,7 +72,7 @@ export async function playSession(
     if (reply === undefined || answer === undefined) {
       if (reply !== undefined) judge.refused();
       const messages = reply === undefined ? entering : [...entering, reply];
-      await api.append(messages.map(messageItem));
+      judge.repaired += (await api.append(messages.map(messageItem))).repaired;
       judge.appended(messages);
       continue;
     }
@@ -129,7 +129,7 @@ async function postReply(
       ? { input_tokens: input, output_tokens: output }
       : { prompt_tokens: input, completion_tokens: output, total_tokens: input + output };
   const items = [messageItem(reply), JSON.stringify({ type: "usage", usage })];
-  judge.replied(reply, await api.append(items, prepareId));
+  judge.replied(reply, (await api.append(items, prepareId)).head);
 }
 
 function resultOf(

@@ -42,13 +42,23 @@ async function main(argv: readonly string[]): Promise<number> {
   }
   const progress = createProgress(process.stderr);
   const harbour = openHarbour(asked, progress);
-  for (const [signal, code] of Object.entries(signals)) {
-    process.once(signal, () => void harbour.close().finally(() => process.exit(code)));
-  }
+  closeOnSignals(harbour);
   try {
     return await playAll(asked, harbour, progress);
   } finally {
     await harbour.close();
+  }
+}
+
+/** The first signal ends the server in good order, the second one at once. */
+function closeOnSignals(harbour: Harbour): void {
+  let signalled = false;
+  for (const [signal, code] of Object.entries(signals)) {
+    process.on(signal, () => {
+      if (signalled) process.exit(code);
+      signalled = true;
+      void harbour.close().finally(() => process.exit(code));
+    });
   }
 }
 

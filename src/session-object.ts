@@ -4,8 +4,8 @@
  */
 import { DurableObject } from "cloudflare:workers";
 import { configOf } from "./env.ts";
-import { Refusal } from "./failure.ts";
-import { acceptLive, closeLive, onLiveMessage, publish } from "./live/sockets.ts";
+import { Defect, Refusal } from "./failure.ts";
+import { acceptLive, closeLive, onLiveClose, onLiveMessage, publish } from "./live/sockets.ts";
 import { createIdempotency } from "./log/idempotency.ts";
 import { isMigrated, migrate } from "./log/migrations.ts";
 import { createSqliteLog } from "./log/sqlite-log.ts";
@@ -51,6 +51,7 @@ export class SessionObject extends DurableObject<Env> {
         await this.settle(core);
       }
     } catch (error) {
+      if (!(error instanceof Refusal)) reportDefect(error);
       return problemResponse(failureOf(error));
     }
   }
@@ -69,7 +70,7 @@ export class SessionObject extends DurableObject<Env> {
   }
 
   override webSocketClose(ws: WebSocket, code: number, reason: string): void {
-    console.log("closing", code); try { ws.close(code, reason); } catch (e) { console.log("threw", String(e)); }
+    onLiveClose(ws, code, reason);
   }
 
   private live(core: Core, request: Request): Response {
@@ -142,4 +143,16 @@ export class SessionObject extends DurableObject<Env> {
     await this.ctx.storage.deleteAll();
     return new Response(null, { status: 204 });
   }
+}
+
+/** For the operator's log: what broke and where. Messages of foreign errors may quote a client's data, so only ours are told. */
+function reportDefect(error: unknown): void {
+  const { name, message, stack = "" } = error instanceof Error ? error : new Error("not an error");
+  const at = stack
+    .split("\n")
+    .filter((line) => line.trimStart().startsWith("at "))
+    .slice(0, 8);
+  console.error(
+    JSON.stringify({ level: "error", name, ...(error instanceof Defect ? { message } : {}), at }),
+  );
 }

@@ -1,7 +1,7 @@
 /**
- * The built-in summarizer: a checkpoint's text from facts alone, without a model or a network. It is built to fit its budget by
- * exact count, and takes only what it needs of it: every token kept is a token that the next steps do not have.
- * Deterministic; what stays the same from generation to generation stands first.
+ * The built-in summarizer: a checkpoint's text from facts alone, without a model or a network. It is built to
+ * fit its budget by exact count, and takes only what it needs of it: every token kept is a token that the
+ * next steps do not have. Deterministic; what stays the same from generation to generation stands first.
  */
 import { clipRequest, type Framed, type FrameLabel, frameCheckpoint, frameRoom } from "./checkpoint.ts";
 import { clipTokens, oneLine } from "./clip.ts";
@@ -29,12 +29,18 @@ type Section = keyof typeof shares;
 /** The order in which they stand: what changes least first. */
 const order: readonly Section[] = ["requests", "files", "plan", "commands", "errors", "state"];
 
-/** The size that the text aims at: a quarter of the budget, at least 900 where there is room, at most 3,000 tokens. */
+/**
+ * The size that the text aims at: a quarter of the budget, at least 900 where there is room, at most 3,000
+ * tokens.
+ */
 export function naturalSize(budget: number): number {
   return Math.min(budget, Math.max(900, Math.min(3_000, Math.floor(budget / 4))));
 }
 
-/** The summary of these facts in at most `budget` tokens, by `count`; "" when there is nothing to tell or no room for it. */
+/**
+ * The summary of these facts in at most `budget` tokens, by `count`; "" when there is nothing to tell or no
+ * room for it.
+ */
 export function extractiveText(
   facts: Facts,
   budget: number,
@@ -200,12 +206,16 @@ function leftOut(left: number, what: string): string {
   return left > 0 ? `\n(${left} ${what} left out)` : "";
 }
 
-/** Lines behind the first are set in, so that nothing in them can pass for a heading or an entry of its own. */
+/**
+ * Lines behind the first are set in, so that nothing in them can pass for a heading or an entry of its own.
+ */
 function indented(text: string): string {
   return text.replaceAll(/\n\s{0,200}/g, "\n  ");
 }
 
-/** A whole framed checkpoint without a model, at most `cap` tokens as long as the cap holds the frame's label. */
+/**
+ * A whole framed checkpoint without a model, at most `cap` tokens as long as the cap holds the frame's label.
+ */
 export function extractiveCheckpoint(input: {
   facts: Facts;
   cap: number;

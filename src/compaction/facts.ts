@@ -1,13 +1,16 @@
 /**
- * What code takes out of a span and must not be lost: requests, files, commands, errors, the task list, where the work stands.
- * Facts fold from generation to generation outside any prose, so a hundredth checkpoint still holds the first request.
+ * What code takes out of a span and must not be lost: requests, files, commands, errors, the task list, where
+ * the work stands. Facts fold from generation to generation outside any prose, so a hundredth checkpoint
+ * still holds the first request.
  *
- * A fact never gains authority: a request comes only from a user message that holds no tool result, and what assistants and
- * tools said stays under their own headings. Free of wording for the model: `extractive.ts` writes the text.
+ * A fact never gains authority: a request comes only from a user message that holds no tool result, and what
+ * assistants and tools said stays under their own headings. Free of wording for the model: `extractive.ts`
+ * writes the text.
  *
- * Bounded however long the session is: at most 32 KiB as JSON. The caps, in bytes of JSON: newest request 8,192 (2,048 tokens
- * of English, the most that a frame states), first 4,096, the others 2,816 together; files 8,192 (and 256); commands 2,560 (24);
- * errors 1,536 (8); task list 1,792 (48); plan text, last words and progress about 1,024 each. What goes is counted in `omitted`.
+ * Bounded however long the session is: at most 32 KiB as JSON. The caps, in bytes of JSON: newest request
+ * 8,192 (2,048 tokens of English, the most that a frame states), first 4,096, the others 2,816 together;
+ * files 8,192 (and 256); commands 2,560 (24); errors 1,536 (8); task list 1,792 (48); plan text, last words
+ * and progress about 1,024 each. What goes is counted in `omitted`.
  */
 import type { NativeMessage } from "../dialects/dialect.ts";
 import { jsonBytes, oneLine } from "./clip.ts";
@@ -19,7 +22,10 @@ import { boundedPlan, changedPlan, type PlanItem, type PlanText, planText } from
 import { foldRequests, type RequestFact } from "./facts/requests.ts";
 import { type StoredText, storedText } from "./facts/stored-text.ts";
 
-/** A node of the span in its original form, never pruned; checkpoints are left out: their facts come as `previous`. */
+/**
+ * A node of the span in its original form, never pruned; checkpoints are left out: their facts come as
+ * `previous`.
+ */
 export interface SpanNode {
   seq: number;
   message: NativeMessage;
@@ -69,8 +75,9 @@ export const noFacts: Facts = {
 };
 
 /**
- * The facts of everything up to the end of the span. `previous` holds those of the checkpoint that the span begins with, if
- * any; the span's nodes are oldest first. Linear in the span; never throws on what a message holds.
+ * The facts of everything up to the end of the span. `previous` holds those of the checkpoint that the span
+ * begins with, if any; the span's nodes are oldest first. Linear in the span; never throws on what a message
+ * holds.
  */
 export function foldFacts(previous: Facts | undefined, span: readonly SpanNode[]): Facts {
   const fold = new Fold(previous ?? noFacts);

@@ -1,6 +1,7 @@
 /**
- * Many file paths in few tokens: the folder that most of them share is written once, and each folder once per kind. A path is
- * folder plus name, and both stand there whole, so that a reader can put every path together again.
+ * Many file paths in few tokens: the folder that most of them share is written once, and each folder once per
+ * kind. A path is folder plus name, and both stand there whole, so that a reader can put every path together
+ * again.
  */
 import { type FileFact, type FileOperation, isChange } from "./facts/files.ts";
 
@@ -20,7 +21,10 @@ const marks: Partial<Record<FileOperation, string>> = { created: " (new)", delet
 /** Tokens that the shared folder, the notes and the joints of the list take. */
 const FRAME = 24;
 
-/** The list within about `max` tokens: changed files first, then read, then searched ones, of each kind the newest. */
+/**
+ * The list within about `max` tokens: changed files first, then read, then searched ones, of each kind the
+ * newest.
+ */
 export function fileList(files: readonly FileFact[], max: number, count: Count): FileList {
   const known = withoutFolders(united(files));
   const root = sharedFolder(known.map(({ path }) => path));
@@ -101,7 +105,9 @@ function lineOf(folder: string, names: readonly string[]): string {
   return names.length === 1 ? `${folder}/${list}` : `${folder}/: ${list}`;
 }
 
-/** A relative path that one rooted path ends with is the same file: commands and tools name it differently. */
+/**
+ * A relative path that one rooted path ends with is the same file: commands and tools name it differently.
+ */
 function united(files: readonly FileFact[]): FileFact[] {
   const rooted = new Map<string, FileFact[]>();
   const all = new Map(files.map((file) => [file.path, file]));

@@ -1,4 +1,7 @@
-/** Which shape of summary request fits the summarizer, how much of the span goes into it, and how long the reply may be. */
+/**
+ * Which shape of summary request fits the summarizer, how much of the span goes into it, and how long the
+ * reply may be.
+ */
 import type { Capacity } from "../providers/provider.ts";
 
 /** One node of the span: its price in either shape, and whether the span may end behind it. */
@@ -36,8 +39,9 @@ const LEAST_OUTPUT = 1_024;
 const AROUND = 64;
 
 /**
- * Conversation shape on the session's own route when the span fits the summarizer's window, else a transcript of all of it,
- * else of its oldest legal prefix that fits. The reply is fitted to the room that is left (never one token over the window).
+ * Conversation shape on the session's own route when the span fits the summarizer's window, else a transcript
+ * of all of it, else of its oldest legal prefix that fits. The reply is fitted to the room that is left
+ * (never one token over the window).
  */
 export function fitShape(input: ShapeInput): Shape {
   const { nodes, preferred, sameRoute, sameDialect } = input;

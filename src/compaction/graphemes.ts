@@ -27,18 +27,34 @@ export function tailOf(text: string, count: number): string {
 /** The grapheme boundary nearest to `at` on the given side; `at` itself when it is one or when none is near. */
 function boundary(text: string, at: number, side: "before" | "behind"): number {
   if (at <= 0 || at >= text.length) return at;
-  let from = Math.max(0, at - WINDOW);
-  if (from > 0 && isPair(text, from - 1)) from--;
-  const window = text.slice(from, Math.min(text.length, at + WINDOW));
+  const from = windowStart(text, at);
+  const to = Math.min(text.length, at + WINDOW);
   let before = at;
-  for (const { index } of segmenter.segment(window)) {
+  for (const { index } of segmenter.segment(text.slice(from, to))) {
     const place = from + index;
     if (place === at) return at;
     if (place > at) return side === "behind" ? place : before;
     // The window's own start is no boundary unless the text starts there.
     if (index > 0 || from === 0) before = place;
   }
-  return side === "before" ? before : at;
+  if (side === "before") return before;
+  // The grapheme around `at` is the text's last one, unless it is longer than any that is kept whole.
+  return to === text.length && before < at ? text.length : at;
+}
+
+/** Where the window before `at` begins: not inside a pair, nor between the two letters of a flag. */
+function windowStart(text: string, at: number): number {
+  let from = Math.max(0, at - WINDOW);
+  if (from > 0 && isPair(text, from - 1)) from--;
+  let letters = 0;
+  while (isFlagLetter(text, from - 2 * letters)) letters++;
+  return letters > 0 && letters % 2 === 0 ? from - 2 : from;
+}
+
+function isFlagLetter(text: string, at: number): boolean {
+  if (at < 0 || text.charCodeAt(at) !== 0xd83c) return false;
+  const low = text.charCodeAt(at + 1);
+  return low >= 0xdde6 && low <= 0xddff;
 }
 
 function isPair(text: string, at: number): boolean {

@@ -5,9 +5,9 @@
  */
 import type { ContentPart, Dialect, MediaPart, NewContent } from "../dialects/dialect.ts";
 import { codePoints, headOf, tailOf } from "./graphemes.ts";
-import { MARKER_LIMIT, type PrunePolicy } from "./policy.ts";
+import type { PrunePolicy } from "./policy.ts";
 
-/** In code points. A text longer than `over` is shortened; the last rung sets `over` to what the form itself needs. */
+/** In code points. A text longer than `over` is shortened, if that makes it shorter. */
 export interface Limits {
   over: number;
   head: number;
@@ -25,7 +25,7 @@ export function lastRungLimits(prune: PrunePolicy): Limits[] {
   let head = Math.max(prune.head, FLOOR.head);
   let tail = Math.max(prune.tail, FLOOR.tail);
   for (;;) {
-    rounds.push({ head, tail, over: head + tail + MARKER_LIMIT });
+    rounds.push({ head, tail, over: head + tail });
     if (head === FLOOR.head && tail === FLOOR.tail) return rounds;
     head = Math.max(FLOOR.head, Math.floor(head / 2));
     tail = Math.max(FLOOR.tail, Math.floor(tail / 2));
@@ -72,7 +72,9 @@ function shortText(text: string, { over, head, tail }: Limits, handle: string): 
   if (points <= over) return undefined;
   const first = headOf(text, head);
   const last = tailOf(text, tail);
-  return `${first}${marker(points - codePoints(first) - codePoints(last), points, handle)}${last}`;
+  const left = points - codePoints(first) - codePoints(last);
+  const middle = marker(left, points, handle);
+  return middle.length < left ? `${first}${middle}${last}` : undefined;
 }
 
 /** New content of one result, or undefined to leave it. Texts are taken as one: the head from the first, the tail from the last. */
@@ -84,15 +86,16 @@ function shortContent(
   const texts = content.filter((part) => part.type === "text");
   const media = content.length - texts.length;
   const points = texts.reduce((sum, part) => sum + codePoints(part.text), 0);
-  if (points <= limits.over) {
-    if (media === 0) return undefined;
-    return content.map((part, keep) =>
-      part.type === "media" ? { text: mediaNote(part, handle) } : { keep },
-    );
-  }
+  const whole =
+    media === 0
+      ? undefined
+      : content.map((part, keep) => (part.type === "media" ? { text: mediaNote(part, handle) } : { keep }));
+  if (points <= limits.over) return whole;
   const heads = shares(texts, limits.head, "head");
   const tails = shares(texts, limits.tail, "tail");
-  const kept = [...heads, ...tails].reduce((sum, text) => sum + codePoints(text), 0);
+  const left = points - [...heads, ...tails].reduce((sum, text) => sum + codePoints(text), 0);
+  const mark = marker(left, points, handle);
+  if (mark.length >= left) return whole;
   const markAt = texts.findIndex((part, index) => heads[index] !== part.text);
   const out: NewContent[] = [];
   let at = 0;
@@ -101,7 +104,7 @@ function shortContent(
       out.push({ text: mediaNote(part, handle) });
       continue;
     }
-    const middle = at === markAt ? marker(points - kept, points, handle) : "";
+    const middle = at === markAt ? mark : "";
     const text = `${heads[at]}${middle}${tails[at]}`;
     if (text !== "") out.push({ text });
     at++;

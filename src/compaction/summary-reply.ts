@@ -1,6 +1,7 @@
 /**
- * Whether a model's reply may become a checkpoint. Fails closed: a reply that is empty, cut, filtered, a tool call, only markup, over
- * its cap or not smaller than what it stands for is refused whole; nothing of it is kept. Says what a second attempt should be told.
+ * Whether a model's reply may become a checkpoint. Fails closed: a reply that is empty, cut, filtered, a tool
+ * call, only markup, over its cap or not smaller than what it stands for is refused whole; nothing of it is
+ * kept. Says what a second attempt should be told.
  */
 import type { ModelReply } from "../providers/provider.ts";
 

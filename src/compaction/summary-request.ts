@@ -1,6 +1,8 @@
 /**
- * The request for a summary, as bytes: in conversation shape (the session's own envelope and messages, which the provider may
- * still have cached, and one directive at the end) or in transcript shape (one user message with the span as text). The directive stands last in both, so that a model does not go on with the conversation instead.
+ * The request for a summary, as bytes: in conversation shape (the session's own envelope and messages, which
+ * the provider may still have cached, and one directive at the end) or in transcript shape (one user message
+ * with the span as text). The directive stands last in both, so that a model does not go on with the
+ * conversation instead.
  */
 import type { DialectName, NativeMessage } from "../dialects/dialect.ts";
 import { concat, jsonString, utf8Bytes } from "../log/json-edit.ts";
@@ -38,14 +40,15 @@ export interface TranscriptRequest extends Output {
 }
 
 /**
- * Parameters that shape what comes out, or are set anew: they would make of the summary something else than one plain text.
- * What steers sampling and thinking stays: on Anthropic a change of it would miss the cache.
+ * Parameters that shape what comes out, or are set anew: they would make of the summary something else than
+ * one plain text. What steers sampling and thinking stays: on Anthropic a change of it would miss the cache.
  */
 const dropped: Readonly<Record<DialectName, ReadonlySet<string>>> = {
   "openai-chat": new Set(
     (
-      "model messages tools tool_choice parallel_tool_calls functions function_call response_format stop n logprobs " +
-      "top_logprobs logit_bias stream stream_options max_tokens max_completion_tokens modalities audio prediction " +
+      "model messages tools tool_choice parallel_tool_calls functions function_call response_format stop n " +
+      "logprobs top_logprobs logit_bias stream stream_options max_tokens max_completion_tokens modalities " +
+      "audio prediction " +
       "web_search_options verbosity"
     ).split(" "),
   ),
@@ -56,7 +59,10 @@ const dropped: Readonly<Record<DialectName, ReadonlySet<string>>> = {
   ),
 };
 
-/** The body of a summary call in the session's own shape. The last message is a user message, which is legal after a result. */
+/**
+ * The body of a summary call in the session's own shape. The last message is a user message, which is legal
+ * after a result.
+ */
 export function conversationRequest(request: ConversationRequest): Uint8Array {
   const { dialect, model, envelope, messages, directive } = request;
   const params = paramsOf(envelope.params);
@@ -108,8 +114,9 @@ function anthropicParams(params: ReadonlyMap<string, Uint8Array>, output: Output
 }
 
 /**
- * `max_tokens` counts thinking in and must be over the budget (Anthropic: `budget_tokens` >= 1,024 and < `max_tokens`). The
- * parameter stays as it is while both fit; else the budget gives way to the text, and below its minimum thinking is off.
+ * `max_tokens` counts thinking in and must be over the budget (Anthropic: `budget_tokens` >= 1,024 and <
+ * `max_tokens`). The parameter stays as it is while both fit; else the budget gives way to the text, and
+ * below its minimum thinking is off.
  */
 function anthropicOutput(
   params: ReadonlyMap<string, Uint8Array>,
@@ -128,7 +135,10 @@ function anthropicOutput(
   };
 }
 
-/** Tokens of thinking that the parameters of an envelope grant on top of a reply's text; 0 where they grant none. */
+/**
+ * Tokens of thinking that the parameters of an envelope grant on top of a reply's text; 0 where they grant
+ * none.
+ */
 export function thinkingBudget(params: Uint8Array | undefined): number {
   return budgetOf(paramsOf(params));
 }
@@ -163,7 +173,10 @@ function paramsOf(raw: Uint8Array | undefined): Map<string, Uint8Array> {
   return found;
 }
 
-/** The session's own word for the output limit; `max_tokens` is refused by reasoning models, so it is used only where it was. */
+/**
+ * The session's own word for the output limit; `max_tokens` is refused by reasoning models, so it is used
+ * only where it was.
+ */
 function outputKey(params: ReadonlyMap<string, Uint8Array>): string {
   return params.has("max_tokens") && !params.has("max_completion_tokens")
     ? "max_tokens"

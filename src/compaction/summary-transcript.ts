@@ -1,6 +1,6 @@
 /**
- * A span as text, for a summarizer that is not given the conversation itself. What users and assistants wrote is whole; what tools
- * were given and gave back is capped, media are notes, thinking is left out.
+ * A span as text, for a summarizer that is not given the conversation itself. What users and assistants wrote
+ * is whole; what tools were given and gave back is capped, media are notes, thinking is left out.
  */
 import type { ContentPart, NativeMessage, Part } from "../dialects/dialect.ts";
 import { clipCodePoints } from "./clip.ts";

@@ -128,7 +128,7 @@ const operations: Record<RouteKey, Operation> = {
     answers: { 200: ["Result", ref("Audit")] },
   },
   "GET /live": {
-    summary: "WebSocket: the log from a seq on, by pages on credit, then live",
+    summary: "WebSocket: the log from a seq on, then live",
     parameters: ["after"],
     answers: { 101: ["Switching protocols", null] },
   },

@@ -42,6 +42,14 @@ export function onLiveMessage(ws: WebSocket): void {
   for (const socket of open([ws])) receive(lend(socket));
 }
 
+/** They say how a connection ended (no code, no close at all, TLS); none of them can be sent. */
+const unsendable = [1005, 1006, 1015];
+
+/** For `webSocketClose`: agrees to the client's close, which without an answer would look like a lost connection. */
+export function onLiveClose(ws: WebSocket, code: number, reason: string): void {
+  ws.close(unsendable.includes(code) ? 1000 : code, reason);
+}
+
 /** To be called after each commit. Never throws. */
 export function publish(sockets: readonly WebSocket[], source: FeedSource, now: number): void {
   publishTo(open(sockets).map(lend), source, now);

@@ -79,7 +79,7 @@ export interface LogReader {
   end(): number;
   event(seq: number): EventRow | undefined;
   body(seq: number): Uint8Array;
-  /** Events with seq > after, oldest first, until `limit` rows or `maxBytes` of bodies (at least one). */
+  /** Events with seq > after, oldest first, until `limit` rows or `maxBytes` of bodies and metas (at least one). */
   read(after: number, options: ReadOptions): EventRow[];
   /** The nodes from depth `above` + 1 to `head`, along parent links, oldest first. */
   path(head: number, above: number): NodeRow[];

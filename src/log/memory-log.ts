@@ -72,7 +72,7 @@ class MemoryLog implements EventLog {
     let bytes = 0;
     for (const row of this.rows.slice(after)) {
       if (branch !== undefined && row.branch !== branch) continue;
-      bytes += row.size;
+      bytes += row.size + JSON.stringify(row.meta).length;
       if (rows.length >= limit || (rows.length > 0 && bytes > maxBytes)) break;
       rows.push(row);
     }

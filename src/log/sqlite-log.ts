@@ -15,11 +15,16 @@ import {
   type EventRecord,
   eventOf,
   join,
+  sizeOf,
+  split,
+  type Value,
   type ViewRecord,
   viewOfRecord,
 } from "./sqlite-rows.ts";
 
 export const PART_BYTES = 1_572_864;
+/** Most that is put into one row, of the 2 MB that it may hold in production. */
+const ROW_BYTES = 1_950_000;
 
 export interface SqlDatabase {
   sql: Sql;
@@ -62,13 +67,13 @@ class SqliteLog implements EventLog {
   }
 
   insert(row: EventRow, body: Uint8Array | undefined): void {
-    const meta = JSON.stringify(row.meta);
-    if (meta.length > PART_BYTES / 3) throw new Defect(`meta of ${row.type} is too large for a row`);
-    const parts = body === undefined ? 0 : Math.max(1, Math.ceil(body.byteLength / PART_BYTES));
-    this.run(INSERT_EVENT, ...columnsOf(row, meta), body?.subarray(0, PART_BYTES) ?? null, parts);
-    for (let n = 1; n < parts; n++) {
-      const bytes = body!.subarray(n * PART_BYTES, (n + 1) * PART_BYTES);
-      this.run("INSERT INTO part (seq, n, bytes) VALUES (?,?,?)", row.seq, n, bytes);
+    const columns = columnsOf(row, JSON.stringify(row.meta));
+    const room = ROW_BYTES - sizeOf([...columns, null, 0]);
+    if (room < 0) throw new Defect(`${row.type} is too large for a row`);
+    const [first, ...rest] = body === undefined ? [] : split(body, PART_BYTES, room);
+    this.run(INSERT_EVENT, ...columns, first ?? null, first === undefined ? 0 : 1 + rest.length);
+    for (const [n, bytes] of rest.entries()) {
+      this.run("INSERT INTO part (seq, n, bytes) VALUES (?,?,?)", row.seq, n + 1, bytes);
     }
     if (row.type === "compaction/summary") {
       this.run("INSERT INTO checkpoint (seq, branch) VALUES (?,?)", row.seq, row.branch);
@@ -205,8 +210,7 @@ class SqliteLog implements EventLog {
   }
 
   putEnvelope({ hash, price, body }: EnvelopeRow): void {
-    for (let n = 0; n === 0 || n * PART_BYTES < body.byteLength; n++) {
-      const bytes = body.subarray(n * PART_BYTES, (n + 1) * PART_BYTES);
+    for (const [n, bytes] of split(body, PART_BYTES).entries()) {
       this.run("INSERT OR REPLACE INTO envelope VALUES (?,?,?,?)", hash, n, price, bytes);
     }
   }
@@ -217,7 +221,8 @@ class SqliteLog implements EventLog {
     return record && viewOfRecord(record);
   }
 
-  private run(query: string, ...bindings: unknown[]): void {
+  private run(query: string, ...bindings: Value[]): void {
+    if (sizeOf(bindings) > ROW_BYTES) throw new Defect("too large for a row");
     for (const _ of this.db.sql.exec(query, ...bindings));
   }
 

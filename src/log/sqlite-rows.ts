@@ -142,6 +142,32 @@ export interface ClaimRecord extends Record<string, SqlStorageValue> {
 }
 
 /** The pieces of one body as one. */
+/** What a row is written from. */
+export type Value = SqlStorageValue | Uint8Array;
+
+/** Bytes that the values take in a row; never less than they do. */
+export function sizeOf(values: readonly Value[]): number {
+  let size = 0;
+  for (const value of values) {
+    if (typeof value === "string") size += value.length > 65_536 ? utf8Length(value) : 3 * value.length;
+    else size += value === null || typeof value === "number" ? 9 : value.byteLength;
+  }
+  return size;
+}
+
+function utf8Length(text: string): number {
+  return new TextEncoder().encode(text).byteLength;
+}
+
+/** The bytes in parts of `most`, the first one of at most `room`; one part where there are none. */
+export function split(bytes: Uint8Array, most: number, room = most): Uint8Array[] {
+  const parts = [bytes.subarray(0, Math.min(most, room))];
+  for (let at = parts[0]!.byteLength; at < bytes.byteLength; at += most) {
+    parts.push(bytes.subarray(at, at + most));
+  }
+  return parts;
+}
+
 export function join(chunks: readonly ArrayBuffer[]): Uint8Array {
   const whole = new Uint8Array(chunks.reduce((sum, chunk) => sum + chunk.byteLength, 0));
   let at = 0;

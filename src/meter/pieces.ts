@@ -68,9 +68,9 @@ export function createPieceEnd(): (text: string, from: number) => number {
    * caseless letters and marks are in both sets; `from` when neither fits.
    */
   function wordEnd(text: string, from: number, first: number): number {
-    const start = first & SYMBOL || first === SPACE ? after(text, from) : from;
-    // A mark is its own lower part, if nothing better follows.
-    let lastCaseless = first & MARK ? start : from;
+    // A mark may be the symbol in front too, to the same end: it is in both runs.
+    const start = first === OTHER || first === SPACE ? after(text, from) : from;
+    let lastCaseless = from;
     let end = start;
     for (let kind = classAt(text, end); kind & UPPER; kind = classAt(text, end)) {
       end = after(text, end);
@@ -122,13 +122,8 @@ export function createPieceEnd(): (text: string, from: number) => number {
 /** `('s|'t|'re|'ve|'m|'ll|'d)?`, in either case. */
 function suffixEnd(text: string, at: number): number {
   if (text.charCodeAt(at) !== APOSTROPHE) return at;
-  const one = lowerCase(text.charCodeAt(at + 1));
+  const one = text.charAt(at + 1).toLowerCase();
   if (one === "s" || one === "t" || one === "m" || one === "d") return at + 2;
-  const two = one + lowerCase(text.charCodeAt(at + 2));
+  const two = one + text.charAt(at + 2).toLowerCase();
   return two === "re" || two === "ve" || two === "ll" ? at + 3 : at;
-}
-
-/** ASCII only: `ſ` is no suffix letter. */
-function lowerCase(unit: number): string {
-  return unit < 0x80 ? String.fromCharCode(unit).toLowerCase() : "";
 }

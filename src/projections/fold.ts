@@ -18,8 +18,8 @@ import {
 } from "../log/events.ts";
 import { foldRatio, noSamples, type RatioState } from "../meter/ratio.ts";
 import { foldBreaker, foldPaid } from "./bounds.ts";
-import { nodeAt, placeBehind } from "./tree.ts";
-import { contentOn, inheritedView, viewOf } from "./views.ts";
+import { nodeAt, onPath, placeBehind } from "./tree.ts";
+import { checkContent, contentOn, inheritedView, viewOf } from "./views.ts";
 
 export interface Changes {
   row: EventRow;
@@ -77,14 +77,17 @@ const folds: Folds = {
   "message/assistant": appendNode,
   "message/tool": appendNode,
   "message/system": appendNode,
-  "step/start": (context, meta) =>
+  "step/start": (context, meta) => {
+    const { step, steps } = context.branch();
+    if (step !== 0) throw new Defect(`step ${step} is still in progress`);
     put(context, {
       step: context.seq,
       stepDeadline: meta.deadline,
       resends: 0,
       route: meta.route ?? "",
-      steps: context.branch().steps + 1,
-    }),
+      steps: steps + 1,
+    });
+  },
   "step/end": closeStep,
   "step/aborted": closeStep,
   "step/cancelled": closeStep,
@@ -100,31 +103,45 @@ const folds: Folds = {
   "compaction/start": (context, meta) => {
     const branch = context.branch();
     if (branch.claim !== "") throw new Defect(`compaction ${branch.claim} still holds the branch`);
+    if (meta.compaction === "") throw new Defect("compaction without an id");
     put(context, { claim: meta.compaction });
     const { compaction: id, trigger, epoch, deadline } = meta;
     context.changes.claim = { id, branch: branch.id, seq: context.seq, trigger, epoch, deadline };
   },
-  // Also without the claim: a reply that came too late was paid for all the same.
+  // Also without the claim: a reply that came too late was paid for all the same, and counted when the claim was closed.
   "compaction/attempt": (context, meta) => {
-    const { log } = context;
-    const claim = log.claims().find((open) => open.id === meta.compaction);
-    if (meta.shape === "extractive" || claim?.trigger === "manual") return;
-    const steps = log.branches().reduce((sum, branch) => sum + branch.steps, 0);
-    const value = foldPaid(log.state(paidKey), { compaction: meta.compaction, steps });
-    if (value !== undefined) context.changes.states.push({ key: paidKey, value });
+    const claim = context.log.claims().find((open) => open.id === meta.compaction);
+    if (claim !== undefined && claim.trigger !== "manual" && meta.shape !== "extractive")
+      countPaid(context, meta);
   },
-  "compaction/prune": requireForm,
-  "compaction/summary": requireForm,
+  "compaction/prune": (context, meta) => {
+    // Thinking also leaves by a route switch and by an undo, which hold no claim.
+    if (meta.kind !== "thinking" || meta.compaction === context.branch().claim) requireClaim(context, meta);
+    requireForm(context);
+  },
+  "compaction/summary": (context, meta) => {
+    requireClaim(context, meta);
+    requireForm(context);
+    if (meta.span.count < 1 || meta.span.to === 0) throw new Defect("summary of nothing");
+  },
   "surface/replace": (context, meta) => {
     if (meta.kind !== "route") requireClaim(context, meta);
     replaceView(context, meta, meta.kind);
   },
-  "compaction/undone": (context, meta) => replaceView(context, meta, "undo"),
+  "compaction/undone": (context, meta) => {
+    if (context.branch().claim !== "") throw new Defect("undo while a compaction holds the branch");
+    replaceView(context, meta, "undo");
+  },
   "compaction/end": (context, meta) => {
     requireClaim(context, meta);
     put(context, { claim: "" });
     context.changes.dropClaim = meta.compaction;
-    if (meta.trigger !== "pressure" || meta.outcome === "interrupted" || meta.outcome === "cancelled") return;
+    if (meta.outcome === "interrupted" || meta.outcome === "cancelled") {
+      // Only a call of a model can be broken off; it was paid for, and its evidence may never come.
+      if (meta.trigger !== "manual") countPaid(context, meta);
+      return;
+    }
+    if (meta.trigger !== "pressure") return;
     const branch = context.branch();
     const key = breakerKey(branch.id);
     const configured = (context.log.state(sessionKey) as SessionState | undefined)?.configured ?? 0;
@@ -158,17 +175,24 @@ function requireClaim(context: Context, meta: { compaction: string }): void {
 }
 
 /** Forms and checkpoints carry their price: a replacement without one does not exist. */
-function requireForm(context: Context, meta: { compaction: string }): void {
-  if (meta.compaction !== "" && context.branch().claim !== "") requireClaim(context, meta);
-  if (context.event.facts === undefined || context.event.body === undefined) {
-    throw new Defect(`${context.event.type} without bytes and price`);
+function requireForm({ event }: Context): void {
+  if (event.facts === undefined || event.body === undefined || event.facts.price < 0) {
+    throw new Defect(`${event.type} without bytes and price`);
   }
+}
+
+function countPaid({ log, changes }: Context, { compaction }: { compaction: string }): void {
+  const steps = log.branches().reduce((sum, branch) => sum + branch.steps, 0);
+  const value = foldPaid(log.state(paidKey), { compaction, steps });
+  if (value !== undefined) changes.states.push({ key: paidKey, value });
 }
 
 function openBranch(context: Context, meta: Meta<"branch/opened">): void {
   const { log, seq } = context;
   if (log.branchNamed(meta.name) !== undefined) throw new Defect("branch name taken");
   const parent = meta.parent === 0 ? undefined : branchOf(log, meta.parent);
+  if (!onPath(log, meta.from, parent?.head ?? 0))
+    throw new Defect("branch/opened at a node of another branch");
   const inherited = parent && inheritedView(log, parent, meta.from);
   if ((inherited?.seq ?? 0) !== meta.view || (inherited?.gen ?? 0) !== meta.generation) {
     throw new Defect("branch/opened names another view than it inherits");
@@ -203,7 +227,9 @@ function replaceView(
   const { log, seq } = context;
   const branch = context.branch();
   if (meta.generation !== branch.gen + 1) throw new Defect("a replacement must add one to the generation");
-  const before = branch.view === 0 ? noWeight : (log.view(branch.view)?.delta ?? noWeight);
+  const old = branch.view === 0 ? undefined : log.view(branch.view);
+  checkContent(log, branch.head, meta, old);
+  const before = old?.delta ?? noWeight;
   const place = {
     seq,
     branch: branch.id,

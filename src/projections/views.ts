@@ -1,7 +1,7 @@
 /** Views: what a replacement, a fork or an undo makes of the one before. Pure. */
 import { Defect } from "../failure.ts";
 import type { Branch, LogReader, View } from "../log/event-log.ts";
-import { minus, noWeight, plus, type Weight, weightOf } from "../log/events.ts";
+import { metaOf, minus, noWeight, plus, type Weight, weightOf } from "../log/events.ts";
 import { depthOf, nodeAt, onPath } from "./tree.ts";
 
 /** What a view shows, without its place in the chain of views. */
@@ -70,6 +70,31 @@ export function viewOf(
 export function inheritedView(log: LogReader, parent: Branch, from: number): View | undefined {
   const depth = depthOf(log, from);
   return log.views(parent.id).find((view) => view.uptoDepth <= depth && onPath(log, view.upto, from));
+}
+
+/**
+ * @param before the view in force: forms that it holds already are not looked at again.
+ * @throws Defect when `content` names a checkpoint or forms that cannot stand on the path of `head`.
+ */
+export function checkContent(
+  log: LogReader,
+  head: number,
+  { upto, checkpoint, forms }: ViewContent,
+  before: View | undefined,
+): void {
+  const summary = checkpoint === 0 ? undefined : log.event(checkpoint)?.type;
+  if ((upto === 0) !== (checkpoint === 0) || (checkpoint !== 0 && summary !== "compaction/summary"))
+    throw new Defect("replacement without its checkpoint");
+  if (!onPath(log, upto, head)) throw new Defect("replacement of another branch's nodes");
+  const known = new Map(before?.forms.map(([node, form]) => [node, form]));
+  const depth = depthOf(log, upto);
+  for (const [node, form] of forms) {
+    if (known.get(node) === form && before?.upto === upto) continue;
+    const made = log.event(form);
+    if (made?.type !== "compaction/prune" || metaOf(made, "compaction/prune").node !== node)
+      throw new Defect("replacement with a form that is none of its node");
+    if (depthOf(log, node) <= depth) throw new Defect("replacement with a form behind its checkpoint");
+  }
 }
 
 /** The part of a view's content that lies on the path of `head`. */

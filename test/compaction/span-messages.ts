@@ -17,7 +17,9 @@ export const assistant = (words: string): NativeMessage => message("assistant", 
 
 let ids = 0;
 
-/** A call and its result, as the two messages that they are. Arguments are an object, or text as it stands. */
+/**
+ * A call and its result, as the two messages that they are. Arguments are an object, or text as it stands.
+ */
 export function tool(
   name: string,
   args: object | string,

@@ -28,7 +28,11 @@ describe("legal cuts", () => {
   it.each([
     ["[DSH-077] around a call and its result", "u1 c1 r1", [true, true, false, true]],
     ["[OH-013] around a batch of three calls", "c3:1 r1 r1 r1", [true, false, false, false, true]],
-    ["[OH-014] around two batches of two", "c2:1 r1 r1 c2:1 r1 r1", [true, false, false, true, false, false, true]],
+    [
+      "[OH-014] around two batches of two",
+      "c2:1 r1 r1 c2:1 r1 r1",
+      [true, false, false, true, false, false, true],
+    ],
     ["a checkpoint closes what was open", "k1 u1 a1", [true, true, true, true]],
     ["nothing", "", [true]],
   ])("[C4] %s", (_, text, expected) => {
@@ -51,14 +55,36 @@ describe("where the cut falls", () => {
     ["[DSH-057] the newest result fills the budget, the cut moves in front of its call", tools3, 80, 7],
     ["the budget is filled, not undercut", "u10 a10 u10 a10 u10 a10", 20, 4],
     ["a budget over everything leaves nothing to cut", "u10 a10 u10 a10", 40, 0],
-    ["[PI-007] never between a call and its result, however the budget falls", "u9 c9 r9 a9 u9 c9 r9 a9", 20, 5, pair],
+    [
+      "[PI-007] never between a call and its result, however the budget falls",
+      "u9 c9 r9 a9 u9 c9 r9 a9",
+      20,
+      5,
+      pair,
+    ],
     ["[PI-008] a single reply", "a500", 1_000, 0],
-    ["[PI-010] inside a turn that is heavier than twice the budget", "u100 a100 u100 a3000 a3000 a3000", 3_000, 5],
+    [
+      "[PI-010] inside a turn that is heavier than twice the budget",
+      "u100 a100 u100 a3000 a3000 a3000",
+      3_000,
+      5,
+    ],
     ["[CF-025] re-based: a span of one unit is not worth a call", "u10 a10", 10, 0],
     ["[CF-026] re-based: from the head on, without a protected head", "u5 a5 u5 a5 u5 a5 u5 a5", 10, 6],
-    ["[CF-028] re-based: large results of one turn go in one span", "u9 c9 r900 c9 r900 c9 r900 c9 r900", 1_000, 5, pair],
+    [
+      "[CF-028] re-based: large results of one turn go in one span",
+      "u9 c9 r900 c9 r900 c9 r900 c9 r900",
+      1_000,
+      5,
+      pair,
+    ],
     ["[OC-025] the tail shrinks to the last turn", "u10 a10 u2000 a10 u10 a10", 20, 4],
-    ["[OC-028] a reply too large for the budget goes into the span of its own turn", "u9 a9 u9 a500 a20", 25, 4],
+    [
+      "[OC-028] a reply too large for the budget goes into the span of its own turn",
+      "u9 a9 u9 a500 a20",
+      20,
+      4,
+    ],
     ["[OC-030] a checkpoint is not counted when the tail is sized", "k6400 u40 a40 u40 a40", 80, 3],
     ["[INV-008] at the user message of the newest turn", "u9 c9 r4000 a9 u9 a9", 18, 4],
     ["[INV-009] with complete pairs on either side", "u9 c9 r6000 u9 a9", 18, 3],
@@ -70,7 +96,7 @@ describe("where the cut falls", () => {
     ["[GEM-005] never behind an open call", "u9 a9 u9 c9", 9, 2],
     ["[KIMI-006] re-based: a reply too large for the budget is the newest unit", "u9 a9 u9 a1200", 200, 3],
     ["[KIMI-008] a prompt and its open call are one unit each: nothing", "u9 c9", 1, 0],
-    ["[KIMI-009] a parallel exchange is never split", "u9 a9 u9 c2:9 r9 r9 u9", 20, 2],
+    ["[KIMI-009] a parallel exchange is never split", "u9 a9 u9 c2:9 r9 r9 u9", 25, 2],
     ["[CLI-008] a single typed prompt", "u100000", 1, 0],
     ["[DSH-056] a Surface of nothing, or of one turn that the budget holds", "u90 a91", 181, 0],
     ["a lone checkpoint is not worth a call", "k900 u9", 1, 0],
@@ -113,7 +139,12 @@ describe("the preference for turns", () => {
 describe("the cut that keeps one unit", () => {
   it.each([
     ["the newest call group", "u1 a1 c2:1 r1 r1", false, 2],
-    ["[GEM-004] the entering batch where it is a unit: the span is the whole Surface", "u1 a1 u1 a1", true, 4],
+    [
+      "[GEM-004] the entering batch where it is a unit: the span is the whole Surface",
+      "u1 a1 u1 a1",
+      true,
+      4,
+    ],
     ["[KIMI-004] a pending prompt, however large, is that batch", "u1 a1", true, 2],
     ["[KIMI-005] and so are two of them", "u1 a1", true, 2],
     ["not the whole Surface while a call is open", "u1 a1 u1 c1", true, 3],
@@ -152,9 +183,11 @@ describe("every cut", () => {
         const at = cutSpan({ items, retain, boundary: kind, affordable: () => affordable });
         expect(isLegalCut(items, at)).toBe(true);
         expect(at).toBeLessThanOrEqual(newestUnit(items));
-        const units = legalCuts(items).slice(1, at + 1).filter(Boolean).length;
+        const units = legalCuts(items)
+          .slice(1, at + 1)
+          .filter(Boolean).length;
         expect(at === 0 || units >= 2).toBe(true);
-        if (at > 0) expect(priceOf(items, at) <= 2 * retain || at >= newestUnit(items) || kind === "pair" || priceOf(items, at) >= retain).toBe(true);
+        if (at > 0) expect(priceOf(items, at)).toBeGreaterThanOrEqual(retain);
       }),
     );
   });
@@ -169,7 +202,8 @@ describe("every cut", () => {
         },
       }),
     );
-    for (const retain of [1, 1_000, 10 ** 9]) cutSpan({ items, retain, boundary: "turn", affordable: () => false });
+    for (const retain of [1, 1_000, 10 ** 9])
+      cutSpan({ items, retain, boundary: "turn", affordable: () => false });
     expect(looks).toBeLessThanOrEqual(3 * 3 * items.length);
   });
 

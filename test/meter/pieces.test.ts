@@ -107,6 +107,10 @@ function unitsRead(text: string): number {
       reads++;
       return text.charCodeAt(at);
     },
+    charAt: (at: number) => {
+      reads++;
+      return text.charAt(at);
+    },
     codePointAt: (at: number) => {
       reads++;
       return text.codePointAt(at);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { count, listedPaths, type Played, play } from "../../bench/extractive.ts";
+import { count, type Played, play } from "../../bench/extractive.ts";
+import { listedPaths } from "../../bench/path-recall.ts";
 import { readTranscripts, transcriptsExist } from "../../bench/transcript-reader.ts";
 import { readFrame } from "../../src/compaction/checkpoint.ts";
 import { extractiveCheckpoint, extractiveText } from "../../src/compaction/extractive.ts";
@@ -9,8 +10,12 @@ import { type Facts, foldFacts } from "../../src/compaction/facts.ts";
 const bytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
+/** Sessions are played whole, on a machine that others may use too. */
+const PATIENCE = { timeout: 60_000 };
+
 describe.skipIf(!transcriptsExist())(
   "the built-in summary on the transcripts (skipped without ../shared/transcripts)",
+  PATIENCE,
   () => {
     const transcripts = transcriptsExist() ? readTranscripts() : [];
 
@@ -18,31 +23,32 @@ describe.skipIf(!transcriptsExist())(
       expect(transcripts.length).toBeGreaterThan(18);
     });
 
-    it.each([16_000, 32_000, 128_000])(
-      "[C76] at a window of %i keeps the first request, most paths, and to its caps",
-      (window) => {
-        const played = transcripts.flatMap((transcript) => play(transcript, window) ?? []);
-        expect(played.length).toBeGreaterThan(4);
-        expect(played.filter((p) => !p.first200).map((p) => p.file)).toEqual([]);
-        expect(played.filter((p) => !p.newestStated).map((p) => p.file)).toEqual([]);
-        for (const p of played) {
-          expect(
-            p.frames.filter((tokens, at) => tokens > p.caps[at]!),
-            p.file,
-          ).toEqual([]);
-        }
-        const share = (
-          kind: "named" | "used",
-          part: "spanKept" | "surface",
-          whole: "spanPaths" | "paths",
-        ): number => sum(played.map((p: Played) => p[kind][part])) / sum(played.map((p) => p[kind][whole]));
-        // reference/baseline.md: peers' summaries keep 42 to 75 % of these.
-        expect(share("named", "surface", "paths")).toBeGreaterThan(bar);
-        expect(share("named", "spanKept", "spanPaths")).toBeGreaterThan(bar);
-        expect(share("used", "surface", "paths")).toBeGreaterThan(bar - 0.1);
-        expect(Math.max(...played.map((p) => p.factsBytes))).toBeLessThanOrEqual(32_768);
-      },
-    );
+    it.each([
+      [16_000, 0.85],
+      [32_000, 0.95],
+      [128_000, 0.95],
+    ])("[C76] at a window of %i keeps the first request, most paths, and to its caps", (window, bar) => {
+      const played = transcripts.flatMap((transcript) => play(transcript, window) ?? []);
+      expect(played.length).toBeGreaterThan(4);
+      expect(played.filter((p) => !p.first200).map((p) => p.file)).toEqual([]);
+      expect(played.filter((p) => !p.newestStated).map((p) => p.file)).toEqual([]);
+      for (const p of played) {
+        expect(
+          p.frames.filter((tokens, at) => tokens > p.caps[at]!),
+          p.file,
+        ).toEqual([]);
+      }
+      const share = (
+        kind: "named" | "used",
+        part: "spanKept" | "surface",
+        whole: "spanPaths" | "paths",
+      ): number => sum(played.map((p: Played) => p[kind][part])) / sum(played.map((p) => p[kind][whole]));
+      // reference/baseline.md: peers' summaries keep 42 to 75 % of these.
+      expect(share("named", "surface", "paths")).toBeGreaterThan(bar);
+      expect(share("named", "spanKept", "spanPaths")).toBeGreaterThan(bar);
+      expect(share("used", "surface", "paths")).toBeGreaterThan(bar - 0.1);
+      expect(Math.max(...played.map((p) => p.factsBytes))).toBeLessThanOrEqual(32_768);
+    });
 
     it("[C76] invents no path: each one listed stands in the facts, and each of these in the span", () => {
       for (const { file, nodes } of transcripts) {

@@ -1,4 +1,7 @@
-/** Linear time, by the clock: the runtime of the Worker stands still while code runs, so this is measured in plain Node. */
+/**
+ * Linear time, by the clock: the runtime of the Worker stands still while code runs, so this is measured in
+ * plain Node.
+ */
 import { describe, expect, it } from "vitest";
 import { count } from "../../bench/extractive.ts";
 import { clipRequest, defang, frameCheckpoint, readFrame } from "../../src/compaction/checkpoint.ts";
@@ -101,7 +104,7 @@ function ms(run: () => unknown): number {
   return performance.now() - start;
 }
 
-describe.each(Object.keys(works))("%s", (work) => {
+describe.each(Object.keys(works))("%s", { timeout: 60_000 }, (work) => {
   it.each(Object.keys(nasty))("[C50] takes a moment for a million units of %s", (kind) => {
     const hostile = nasty[kind]!(1_000_000);
     // Quadratic work would take from ten seconds to hours.

@@ -24,8 +24,8 @@ export interface LiveClient {
   /** Resolves with the first frame (from the start) that fits; rejects after two seconds. */
   until(fits: (frame: Frame) => boolean): Promise<Frame>;
   send(text: string): void;
-  close(): void;
-  /** Resolves when the server closed the socket. */
+  close(code?: number): void;
+  /** Resolves when the socket is closed on both sides. */
   readonly closed: Promise<{ code: number; reason: string }>;
 }
 
@@ -103,7 +103,7 @@ function liveClient(ws: WebSocket): LiveClient {
     seqs: () => frames.filter((frame) => frame.type === "event").map((frame) => frame.seq ?? 0),
     until,
     send: (text) => ws.send(text),
-    close: () => ws.close(1000, "done"),
+    close: (code) => ws.close(code),
     closed,
   };
 }

@@ -1,4 +1,7 @@
-/** What a tool call is about, by its name and its arguments: files, a command, a task list. No harness is known by name. */
+/**
+ * What a tool call is about, by its name and its arguments: files, a command, a task list. No harness is
+ * known by name.
+ */
 import { oneLine } from "../clip.ts";
 import { commandFiles } from "./command-files.ts";
 import type { FileOperation, FileTouch } from "./files.ts";
@@ -138,7 +141,10 @@ function operationOf(name: string, entries: Entries): FileOperation {
   return entries.some(([key]) => searchKeys.has(key)) ? "searched" : "read";
 }
 
-/** The shell text of a call: a string, a list of words (`["bash", "-lc", "…"]`), or the input of a tool that runs things. */
+/**
+ * The shell text of a call: a string, a list of words (`["bash", "-lc", "…"]`), or the input of a tool that
+ * runs things.
+ */
 function commandOf(name: string, entries: Entries): string | undefined {
   const runs = /bash|shell|exec|terminal|command|^run\b|run_/i.test(name);
   const edits = entries.some(([key]) => pathKeys.has(key) && !folderKeys.has(key));

@@ -1,6 +1,6 @@
 /**
- * Which files a shell command touches, by what its programs are known to do. A word that is no plain path is left out; a wrong
- * guess costs a line in a list, never more.
+ * Which files a shell command touches, by what its programs are known to do. A word that is no plain path is
+ * left out; a wrong guess costs a line in a list, never more.
  */
 import { oneLine } from "../clip.ts";
 import type { FileOperation, FileTouch } from "./files.ts";
@@ -11,7 +11,8 @@ const words = (list: string): ReadonlySet<string> => new Set(list.split(" "));
 
 /** Programs whose plain arguments are files that they read, look through, make, remove. */
 const readers = words(
-  "cat head tail less more bat nl wc file stat diff cmp strings source . open code vi vim nano sort uniq cut column xxd od md5sum shasum sha256sum realpath dirname basename",
+  "cat head tail less more bat nl wc file stat diff cmp strings source . open code vi vim nano sort uniq cut " +
+    "column xxd od md5sum shasum sha256sum realpath dirname basename",
 );
 const finders = words("grep egrep fgrep rg ag ack find fd ls tree du");
 const makers = words("touch tee truncate mkdir ln");
@@ -29,7 +30,8 @@ const fronts = words(
 );
 /** Programs that look and change nothing: a command of only these is no deed worth a line. */
 const idle = words(
-  "cd pwd echo printf which type true false test [ sleep date whoami env export set unset done fi esac for in tr seq exit return",
+  "cd pwd echo printf which type true false test [ sleep date whoami env export set unset done fi esac for in " +
+    "tr seq exit return",
 );
 const lookingGit = words(
   "status log diff show branch blame remote rev-parse ls-files reflog describe config grep",
@@ -43,7 +45,9 @@ const MAX_DEPTH = 2;
 
 export interface CommandFiles {
   touches: FileTouch[];
-  /** The command on one line, when it does more than look at files or move them about: the files tell that. */
+  /**
+   * The command on one line, when it does more than look at files or move them about: the files tell that.
+   */
   line?: string;
   /** What ran stands in front of a pipe, so that its end says nothing about it. */
   piped: boolean;
@@ -82,7 +86,10 @@ export function commandFiles(command: string, from = "", depth = 0): CommandFile
   return deed ? { touches, piped, line: lineOf(plain) } : { touches, piped };
 }
 
-/** A command on one line, without the folder it goes to first (the paths tell it) and without what only trims its output. */
+/**
+ * A command on one line, without the folder it goes to first (the paths tell it) and without what only trims
+ * its output.
+ */
 function lineOf(plain: string): string {
   let line = oneLine(
     plain.slice(0, 2_048).replace(/^\s{0,8}cd [^\s;&|]{1,400}\s{0,4}(?:&&|;|\n)/, ""),
@@ -158,7 +165,10 @@ function bare(word: string): string {
   return word.slice(value, place < 0 ? undefined : place).replace(/:\d+(?::\d+)?$/, "");
 }
 
-/** The arguments that may be files: `find` has them in front of its tests, scripted programs behind their script. */
+/**
+ * The arguments that may be files: `find` has them in front of its tests, scripted programs behind their
+ * script.
+ */
 function plainArguments({ program, args }: Run): string[] {
   if (program === "find") {
     const end = args.findIndex((word) => word.startsWith("-"));

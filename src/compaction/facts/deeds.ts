@@ -26,7 +26,10 @@ const limits = {
 /** Errors that are held while folding, so that a success looks through few. */
 const MAX_OPEN = 64;
 
-/** Folds what was done: one entry per command, one per failure, the newest last. A success takes its older failure away. */
+/**
+ * Folds what was done: one entry per command, one per failure, the newest last. A success takes its older
+ * failure away.
+ */
 export class Deeds {
   readonly #commands = new Map<string, CommandFact>();
   readonly #errors = new Map<string, ErrorFact>();

@@ -1,6 +1,6 @@
 /**
- * The ledger of files: each path once, with the strongest thing done to it and when it was last touched. Kept as a tree of
- * operation, folder and name, which is a third of the size of a list of paths.
+ * The ledger of files: each path once, with the strongest thing done to it and when it was last touched. Kept
+ * as a tree of operation, folder and name, which is a third of the size of a list of paths.
  */
 import { normalPath } from "./paths.ts";
 
@@ -53,7 +53,10 @@ export class FileLedger {
     this.#files.set(path, { operation: stronger(before, operation), seq });
   }
 
-  /** The newest that fit, and how many do not. Files that were only looked at go before files that were changed. */
+  /**
+   * The newest that fit, and how many do not. Files that were only looked at go before files that were
+   * changed.
+   */
   close(): { tree: FileTree; dropped: number } {
     const all = [...this.#files].map(([path, file]) => ({ path, ...file }));
     let kept = newest(all, MAX_FILES);

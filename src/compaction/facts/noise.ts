@@ -1,6 +1,7 @@
 /**
- * Tells user messages that a harness wrote from those that a person typed. A guess by wording, so it only ranks: nothing that
- * looks like noise is lost when there is nothing else, and nothing gains or loses authority by it.
+ * Tells user messages that a harness wrote from those that a person typed. A guess by wording, so it only
+ * ranks: nothing that looks like noise is lost when there is nothing else, and nothing gains or loses
+ * authority by it.
  */
 
 /** Elements that make the whole message the harness's own, whatever stands behind them. */
@@ -69,8 +70,11 @@ function skipSpace(text: string, at: number): number {
   return place;
 }
 
-const firmWords =
-  /\b(?:don'?t|do not|never|always|must|instead|wrong|actually|stop|revert|undo|only|prefer|avoid|keep|remember|make sure|not what|no longer|should(?:n'?t)?)\b|^no\b|不要|别再|必须|应该|不对|改成|而是|记住|只能|nicht|kein|immer|statt/i;
+const firmWords = new RegExp(
+  "\\b(?:don'?t|do not|never|always|must|instead|wrong|actually|stop|revert|undo|only|prefer|avoid|keep|remember|" +
+    "make sure|not what|no longer|should(?:n'?t)?)\\b|^no\\b|不要|别再|必须|应该|不对|改成|而是|记住|只能|nicht|kein|immer|statt",
+  "i",
+);
 
 /** A correction or a standing rule, by its words: kept longer than other requests of the same age. */
 export function isFirm(text: string): boolean {

@@ -1,4 +1,7 @@
-/** What a tool result says about its call: whether it went well, the exit code, and the lines that tell what went wrong. */
+/**
+ * What a tool result says about its call: whether it went well, the exit code, and the lines that tell what
+ * went wrong.
+ */
 import type { ContentPart } from "../../dialects/dialect.ts";
 import { oneLine } from "../clip.ts";
 
@@ -11,7 +14,10 @@ export interface ResultFacts {
   error: string;
 }
 
-/** Units read at either end of a result: exit codes and errors stand there, and a result may be many megabytes. */
+/**
+ * Units read at either end of a result: exit codes and errors stand there, and a result may be many
+ * megabytes.
+ */
 const WINDOW = 8_192;
 const MAX_ERROR = 280;
 
@@ -23,8 +29,11 @@ const exitCodes = [
   /"exit_code":\s{0,4}(-?\d{1,6})\b/,
 ];
 
-const failing =
-  /error|fail|exception|traceback|not found|no such|denied|cannot|can't|fatal|panic|undefined|invalid|refused|rejected|doesn't want/i;
+const failing = new RegExp(
+  "error|fail|exception|traceback|not found|no such|denied|cannot|can't|fatal|panic|undefined|invalid|refused|" +
+    "rejected|doesn't want",
+  "i",
+);
 const opensWithFailure = /^\s{0,8}(?:<tool_use_error>|error\b|traceback\b|fatal\b|panic:)/i;
 
 export function resultFacts(content: readonly ContentPart[], flagged: boolean): ResultFacts {

@@ -2,7 +2,10 @@
 
 const MAX_PATH = 400;
 
-/** A path in its one spelling, or undefined for what is none: blank, too long, or with control characters or line breaks. */
+/**
+ * A path in its one spelling, or undefined for what is none: blank, too long, or with control characters or
+ * line breaks.
+ */
 export function normalPath(raw: string): string | undefined {
   if (raw.length > MAX_PATH) return undefined;
   const path = raw.trim().replace(/^file:\/\//, "");
@@ -24,7 +27,10 @@ export function joinPath(folder: string, path: string): string {
   return folder === "" || /^[/~]|^[A-Za-z]:/.test(path) ? path : `${folder}/${path}`;
 }
 
-/** A word of a command that a program which takes files is given. Options, patterns, variables and addresses are none. */
+/**
+ * A word of a command that a program which takes files is given. Options, patterns, variables and addresses
+ * are none.
+ */
 export function mayBePath(word: string): boolean {
   return (
     word.length <= MAX_PATH &&

@@ -1,4 +1,7 @@
-/** The newest task list of a session, from calls that carry one whole or change one item of it. Knows no tool by name. */
+/**
+ * The newest task list of a session, from calls that carry one whole or change one item of it. Knows no tool
+ * by name.
+ */
 import { jsonBytes, oneLine } from "../clip.ts";
 import { type StoredText, storedText } from "./stored-text.ts";
 
@@ -90,7 +93,10 @@ function stateNamed(word: string): PlanState {
   return "open";
 }
 
-/** The list after a change. `given` is the text of the call's result: it may tell the id of an item that was added. */
+/**
+ * The list after a change. `given` is the text of the call's result: it may tell the id of an item that was
+ * added.
+ */
 export function changedPlan(items: readonly PlanItem[], change: PlanChange, given: string): PlanItem[] {
   if (change.kind === "list") return change.items;
   if (change.kind === "add") {

@@ -1,6 +1,7 @@
 /**
- * The user's own requests, folded within a byte budget: the session's first verbatim up to a cap, the newest typed one, and
- * of the rest the newest, corrections before others. Only text that a user message holds may enter.
+ * The user's own requests, folded within a byte budget: the session's first verbatim up to a cap, the newest
+ * typed one, and of the rest the newest, corrections before others. Only text that a user message holds may
+ * enter.
  */
 import { jsonBytes } from "../clip.ts";
 import { isFirm, isNoise } from "./noise.ts";
@@ -13,7 +14,9 @@ export interface RequestFact extends StoredText {
   noise?: true;
 }
 
-/** Bytes as a JSON string. The newest holds 2,048 tokens of English, which is what a frame states at the most. */
+/**
+ * Bytes as a JSON string. The newest holds 2,048 tokens of English, which is what a frame states at the most.
+ */
 const caps = { first: 4_096, firstTyped: 2_048, newest: 8_192, noise: 1_024, other: 640 } as const;
 
 /** Bytes of all requests that are neither first nor newest. */
@@ -62,7 +65,10 @@ function requestFact({ seq, text }: { seq: number; text: string }): RequestFact 
   return isNoise(text) ? { seq, text, noise: true } : { seq, text };
 }
 
-/** The requests that fit, each clipped: the newest always, then corrections, then the rest, younger before older. */
+/**
+ * The requests that fit, each clipped: the newest always, then corrections, then the rest, younger before
+ * older.
+ */
 function within(requests: readonly RequestFact[], max: number): RequestFact[] {
   const ranked = requests.map((request, at) => ({
     request: clipRequest(request, caps.other),

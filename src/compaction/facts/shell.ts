@@ -1,6 +1,7 @@
 /**
- * A shell command as simple commands of words: enough to see which program touches which file, no more. One pass over at most
- * 16,384 units, no expansion, and what it can not read it leaves out. Bodies of here-documents are skipped.
+ * A shell command as simple commands of words: enough to see which program touches which file, no more. One
+ * pass over at most 16,384 units, no expansion, and what it can not read it leaves out. Bodies of
+ * here-documents are skipped.
  */
 
 export interface SimpleCommand {
@@ -130,7 +131,10 @@ class ShellReader {
     return char === "\n" ? "" : char;
   }
 
-  /** The inside of a quotation; an unclosed one runs to the end. In double quotes a backslash guards the next unit. */
+  /**
+   * The inside of a quotation; an unclosed one runs to the end. In double quotes a backslash guards the next
+   * unit.
+   */
   #quoted(quote: string): string {
     const start = this.#at + 1;
     let end = start;

@@ -1,4 +1,7 @@
-/** A text kept within a byte budget: its beginning, and where it is long also its end. Cutting a cut text again loses no count. */
+/**
+ * A text kept within a byte budget: its beginning, and where it is long also its end. Cutting a cut text
+ * again loses no count.
+ */
 import { headBytes, jsonBytes, tailBytes } from "../clip.ts";
 
 export interface StoredText {
@@ -10,8 +13,9 @@ export interface StoredText {
 }
 
 /**
- * The text within `cap` bytes as JSON strings: three quarters for the beginning, one for the end, where a conclusion (or the
- * question behind a pasted log) stands. A smaller cap gives the same whether or not a larger one came before.
+ * The text within `cap` bytes as JSON strings: three quarters for the beginning, one for the end, where a
+ * conclusion (or the question behind a pasted log) stands. A smaller cap gives the same whether or not a
+ * larger one came before.
  */
 export function storedText({ text, cut = 0, tail = "" }: StoredText, cap: number): StoredText {
   if (cut === 0 && jsonBytes(text, cap) <= cap) return { text };

@@ -153,11 +153,15 @@ export class FakeApi implements Client {
 
   private append(body: string): [number, string] {
     const items = rawElements(rawMembers(utf8(body)).get("items") ?? utf8("[]")).map(rawMembers);
+    const repaired: string[] = [];
     const seqs = items.flatMap((item) => {
       const message = item.get("message");
-      return message === undefined ? [] : [this.take(textOf(message), [])];
+      return message === undefined ? [] : [this.take(textOf(message), repaired)];
     });
-    return [200, JSON.stringify({ seqs, head: this.surface.at(-1)?.seq ?? 0, generation: this.generation })];
+    return [
+      200,
+      JSON.stringify({ seqs, head: this.surface.at(-1)?.seq ?? 0, generation: this.generation, repaired }),
+    ];
   }
 
   /** Appends a message; calls that it leaves open are closed before it. */

@@ -118,6 +118,12 @@ describe("the player", () => {
     expect(played.faults).toEqual([]);
   });
 
+  it("counts a call that the server closes when the session ends over it", async () => {
+    const open = lines(ccUser("go"), ccAssistant("m1", [use("a")]), ccUser("stop"));
+    const { played } = await play(importClaudeCode(open));
+    expect(played).toMatchObject({ repaired: 1, steps: 1, messages: 3, faults: [] });
+  });
+
   it("plays an empty session to its end", async () => {
     const { played } = await play(importClaudeCode(""));
     expect(played).toMatchObject({ messages: 0, steps: 0, tokensIn: 0, maxPressure: 0, faults: [] });
