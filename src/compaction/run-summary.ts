@@ -4,13 +4,13 @@
  */
 import { createHash } from "node:crypto";
 import { type Attempt, type Meta, metaOf } from "../log/events.ts";
-import { METER_VERSION } from "../meter/price.ts";
+import { METER_VERSION, PER_MESSAGE } from "../meter/price.ts";
 import type { SurfaceItem } from "../projections/surface.ts";
 import { weighForm } from "../projections/weigh.ts";
 import type { CallResult } from "../providers/provider.ts";
 import { type FrameLabel, frameCheckpoint, frameRoom, RENDER_VERSION } from "./checkpoint.ts";
 import { extractiveCheckpoint } from "./extractive.ts";
-import { type Facts, foldFacts } from "./facts.ts";
+import { type Facts, firstRequest, foldFacts, newestRequest } from "./facts.ts";
 import { staleForms } from "./forms.ts";
 import type { Snapshot } from "./ground.ts";
 import { planOfCut, type SpanPlan } from "./plan.ts";
@@ -170,10 +170,8 @@ function failed(run: Run, evidence: Attempt, reason: string): void {
 
 /** What the frame costs around a text, with what a message costs besides. */
 function framePrice(run: Run, draft: Draft, by: string): number {
-  const { plan } = draft;
-  return (
-    plan.cap - frameRoom({ ...requests(draft), label: draft.label(by), cap: plan.cap, count: counter(run) })
-  );
+  const parts = { ...requests(draft), label: draft.label(by), cap: textCap(draft), count: counter(run) };
+  return draft.plan.cap - frameRoom(parts);
 }
 
 function counter(run: Run): (text: string) => number {
@@ -181,19 +179,23 @@ function counter(run: Run): (text: string) => number {
 }
 
 function requests({ facts }: Draft) {
-  const first = facts.requests[0];
-  const newest = facts.requests.at(-1);
-  return first === undefined || newest === undefined ? {} : { firstRequest: first, newestRequest: newest };
+  const first = firstRequest(facts);
+  const newest = newestRequest(facts);
+  return {
+    ...(first === undefined ? {} : { firstRequest: first }),
+    ...(newest === undefined ? {} : { newestRequest: newest }),
+  };
+}
+
+/** What the framed text may cost: the cap is the price of the whole message. */
+function textCap({ plan }: Draft): number {
+  return Math.max(0, plan.cap - PER_MESSAGE);
 }
 
 function summarizeByCode(run: Run, draft: Draft): boolean {
   const label = draft.label("extractive");
-  const framed = extractiveCheckpoint({
-    facts: draft.facts,
-    cap: draft.plan.cap,
-    count: counter(run),
-    label,
-  });
+  const { facts } = draft;
+  const framed = extractiveCheckpoint({ facts, cap: textCap(draft), count: counter(run), label });
   const evidence: Attempt = {
     compaction: run.invocation.compaction,
     purpose: "compaction",
@@ -207,7 +209,7 @@ function summarizeByCode(run: Run, draft: Draft): boolean {
 }
 
 function land(run: Run, draft: Draft, by: string, text: string, evidence: Attempt): boolean {
-  const parts = { ...requests(draft), label: draft.label(by), cap: draft.plan.cap, count: counter(run) };
+  const parts = { ...requests(draft), label: draft.label(by), cap: textCap(draft), count: counter(run) };
   const framed = frameCheckpoint({ ...parts, text });
   return commit(run, draft, { by, text, framed: framed.text, evidence });
 }

@@ -17,8 +17,8 @@ function session(turns: number): Facts {
         ? "Port the renderer to the new layout engine, step by step."
         : `Now part ${n}, and never change the public types.`,
     ),
-    ...tool("Read", { file_path: `/work/app/src/layout/part-${n}.ts` }, "x"),
-    ...tool("Edit", { file_path: `/work/app/src/render/part-${n}.ts` }, "updated"),
+    ...tool("Read", { file_path: `/srv/app/src/layout/part-${n}.ts` }, "x"),
+    ...tool("Edit", { file_path: `/srv/app/src/render/part-${n}.ts` }, "updated"),
     ...tool(
       "bash",
       { command: `npm test part-${n}` },
@@ -49,7 +49,7 @@ describe("the built-in summary", () => {
       "Port the renderer to the new layout engine, step by step.",
       "And what about the footer?",
       "never change the public types",
-      "(below /work/app/src/ unless rooted)",
+      "(below /srv/app/src/ unless rooted)",
       "render/: part-0.ts, part-1.ts",
       "[x] port part 11",
       "[ ] port part 15",
@@ -179,7 +179,7 @@ describe("the list of files", () => {
         file("/h/u/p/src/b.ts", 2),
         file("/h/u/p/src/deep/c.ts", 3, "written"),
         file("/h/u/p/src/deep/d.ts", 4, "created"),
-        file("/tmp/x.log", 5),
+        file("/var/x.log", 5),
         file("/h/u/p/e.md", 6, "deleted"),
       ],
       400,
@@ -193,7 +193,7 @@ describe("the list of files", () => {
         "deep/: c.ts, d.ts (new)",
         "read:",
         "a.ts, b.ts",
-        "/tmp/x.log",
+        "/var/x.log",
       ].join("\n"),
     );
     expect(left).toBe(0);

@@ -41,7 +41,7 @@ describe("results", () => {
   });
 
   it("[C14] `over` does not count here: a result below it is shortened too", () => {
-    const bed = bedOf(1_300);
+    const bed = bedOf(1_600);
     const seqs = bed.say(calls(["a"]), result("a", 900), calls(["b"]), result("b", 800));
     const made = rung(bed);
     expect(made.fits).toBe(true);

@@ -10,7 +10,7 @@ import { Bed, bytesOf, calls, reply, result, textOf, user } from "../support/eng
 
 const chat = dialectOf("openai-chat");
 const anthropic = dialectOf("anthropic");
-const small = { over: 50, head: 4, tail: 3 };
+const small = { over: 200, head: 4, tail: 3 };
 
 /** The content of a pruned OpenAI result, or undefined where nothing was pruned. */
 function pruned(content: unknown, limits = small): unknown {
@@ -22,15 +22,15 @@ const note = (left: number, all: number, handle = "7") =>
 
 describe("the short form of a result", () => {
   it("[C10] [DSH-069] is its head, one marker and its tail, by code points and without half a character", () => {
-    const form = pruned("😀".repeat(60)) as string;
-    expect(form).toBe(`${"😀".repeat(4)}${note(53, 60)}${"😀".repeat(3)}`);
+    const form = pruned("😀".repeat(300)) as string;
+    expect(form).toBe(`${"😀".repeat(4)}${note(293, 300)}${"😀".repeat(3)}`);
     expect(encodeURIComponent(form)).toContain("%F0%9F%98%80"); // throws on half a character
   });
 
   it("[C10] [DSH-068] leaves alone what is at the limit: code points count, not units", () => {
-    expect(pruned("😀".repeat(50))).toBeUndefined();
-    expect(pruned("x".repeat(50))).toBeUndefined();
-    expect(pruned("x".repeat(51))).toBe(`xxxx${note(44, 51)}xxx`);
+    expect(pruned("😀".repeat(200))).toBeUndefined();
+    expect(pruned("x".repeat(200))).toBeUndefined();
+    expect(pruned("x".repeat(201))).toBe(`xxxx${note(194, 201)}xxx`);
   });
 
   it.each([
@@ -39,7 +39,7 @@ describe("the short form of a result", () => {
     ["a flag", "🇫🇷", 2],
     ["a line end of two", "\r\n", 2],
   ])("[C10] never cuts inside a grapheme: %s", (_, grapheme, points) => {
-    const text = grapheme.repeat(40);
+    const text = grapheme.repeat(200);
     for (const [head, tail] of [
       [5, 5],
       [points, points],
@@ -68,14 +68,14 @@ describe("the short form of a result", () => {
     expect(pruned(numbers, { over: 500, head: 4, tail: 3 })).toBe(
       `[0,1${note(numbers.length - 7, numbers.length)}99]`,
     );
-    expect(pruned([{ type: "text", text: "x".repeat(100) }])).toEqual([
-      { type: "text", text: `xxxx${note(93, 100)}xxx` },
+    expect(pruned([{ type: "text", text: "x".repeat(300) }])).toEqual([
+      { type: "text", text: `xxxx${note(293, 300)}xxx` },
     ]);
   });
 
   it("[C10] a form that would not be shorter than its text is not made, a picture beside it is noted all the same", () => {
     const limits = { over: 50, head: 45, tail: 5 };
-    expect(pruned("x".repeat(50 + note(1, 1).length))).toBeDefined();
+    expect(pruned("x".repeat(120), limits)).toBeDefined();
     expect(pruned("x".repeat(60), limits)).toBeUndefined();
     const picture = { type: "image", source: { type: "base64", media_type: "image/png", data: "AAAA" } };
     const content = [{ type: "text", text: "x".repeat(60) }, picture];
@@ -88,9 +88,9 @@ describe("the short form of a result", () => {
   });
 
   it("[C10] takes the head from the first text and the tail from the last; what is left of none vanishes", () => {
-    const texts = [40, 30, 30].map((n, i) => ({ type: "text", text: "ABC"[i]!.repeat(n) }));
+    const texts = [140, 130, 130].map((n, i) => ({ type: "text", text: "ABC"[i]!.repeat(n) }));
     expect(pruned(texts)).toEqual([
-      { type: "text", text: `AAAA${note(93, 100)}` },
+      { type: "text", text: `AAAA${note(393, 400)}` },
       { type: "text", text: "CCC" },
     ]);
   });
@@ -114,15 +114,15 @@ describe("the short form of a result", () => {
       is_error: id === "b",
       content: text,
     });
-    const one = { role: "user", content: [block("a", "x".repeat(60))] };
+    const one = { role: "user", content: [block("a", "x".repeat(260))] };
     expect(textOf(pruneResults(anthropic, bytesOf(one), small, 12)!)).toContain("handle 12]");
     const two = {
       role: "user",
-      content: [block("a", "short"), block("b", "y".repeat(60)), { type: "text", text: "z".repeat(90) }],
+      content: [block("a", "short"), block("b", "y".repeat(260)), { type: "text", text: "z".repeat(290) }],
     };
     const form = JSON.parse(textOf(pruneResults(anthropic, bytesOf(two), small, 12)!)) as typeof two;
     expect(form.content[0]).toEqual(two.content[0]);
-    expect(form.content[1]).toEqual(block("b", `yyyy${note(53, 60, "12.1")}yyy`));
+    expect(form.content[1]).toEqual(block("b", `yyyy${note(253, 260, "12.1")}yyy`));
     expect(form.content[2]).toEqual(two.content[2]);
   });
 });

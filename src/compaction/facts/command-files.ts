@@ -11,8 +11,8 @@ const words = (list: string): ReadonlySet<string> => new Set(list.split(" "));
 
 /** Programs whose plain arguments are files that they read, look through, make, remove. */
 const readers = words(
-  "cat head tail less more bat nl wc file stat diff cmp strings source . open code vi vim nano sort uniq cut " +
-    "column xxd od md5sum shasum sha256sum realpath dirname basename",
+  "cat head tail less more bat nl wc file stat diff cmp strings source . open code vi vim nano sort uniq " +
+    "cut column xxd od md5sum shasum sha256sum realpath dirname basename",
 );
 const finders = words("grep egrep fgrep rg ag ack find fd ls tree du");
 const makers = words("touch tee truncate mkdir ln");
@@ -30,8 +30,8 @@ const fronts = words(
 );
 /** Programs that look and change nothing: a command of only these is no deed worth a line. */
 const idle = words(
-  "cd pwd echo printf which type true false test [ sleep date whoami env export set unset done fi esac for in " +
-    "tr seq exit return",
+  "cd pwd echo printf which type true false test [ sleep date whoami env export set unset done fi esac for " +
+    "in tr seq exit return",
 );
 const lookingGit = words(
   "status log diff show branch blame remote rev-parse ls-files reflog describe config grep",

@@ -71,8 +71,9 @@ function skipSpace(text: string, at: number): number {
 }
 
 const firmWords = new RegExp(
-  "\\b(?:don'?t|do not|never|always|must|instead|wrong|actually|stop|revert|undo|only|prefer|avoid|keep|remember|" +
-    "make sure|not what|no longer|should(?:n'?t)?)\\b|^no\\b|不要|别再|必须|应该|不对|改成|而是|记住|只能|nicht|kein|immer|statt",
+  "\\b(?:don'?t|do not|never|always|must|instead|wrong|actually|stop|revert|undo|only|prefer|avoid|keep|" +
+    "remember|make sure|not what|no longer|should(?:n'?t)?)\\b|^no\\b|不要|别再|必须|应该|不对|" +
+    "改成|而是|记住|只能|nicht|kein|immer|statt",
   "i",
 );
 

@@ -30,8 +30,8 @@ const exitCodes = [
 ];
 
 const failing = new RegExp(
-  "error|fail|exception|traceback|not found|no such|denied|cannot|can't|fatal|panic|undefined|invalid|refused|" +
-    "rejected|doesn't want",
+  "error|fail|exception|traceback|not found|no such|denied|cannot|can't|fatal|panic|undefined|invalid|" +
+    "refused|rejected|doesn't want",
   "i",
 );
 const opensWithFailure = /^\s{0,8}(?:<tool_use_error>|error\b|traceback\b|fatal\b|panic:)/i;
