@@ -50,12 +50,7 @@ export function localSession(meter: Meter): LocalSession {
   return { client, core, spent };
 }
 
-async function ask(
-  core: Core,
-  method: string,
-  path: string,
-  { body, key }: RequestOptions,
-): Promise<Answer> {
+async function ask(core: Core, method: string, path: string, { body, key }: RequestOptions): Promise<Answer> {
   const url = new URL(path.replace(/^\/v1\/sessions\/[^/?]+/, "") || "/", "http://session");
   const init: RequestInit = { method, headers: key === undefined ? {} : { "idempotency-key": key } };
   const request = new Request(url, body === undefined ? init : { ...init, body });

@@ -35,6 +35,8 @@ interface Batch {
   entering: string[];
   /** Absent for what stands after the last reply. */
   reply: string | undefined;
+  /** Whether the reply answers a request: not when nothing stands before it, like the greeting of a chat. */
+  asks: boolean;
 }
 
 /**
@@ -66,11 +68,11 @@ export async function playSession(
     capacity: { window, ...(maxOutput === undefined ? {} : { maxOutput }) },
     ...(policy === undefined ? {} : { policy }),
   });
-  for (const { entering, reply } of batches(session)) {
+  for (const { entering, reply, asks } of batches(session)) {
     const asked = now();
-    const answer = reply === undefined ? undefined : await api.prepare(`${head}${entering.join(",")}]}`);
+    const answer = asks ? await api.prepare(`${head}${entering.join(",")}]}`) : undefined;
     if (reply === undefined || answer === undefined) {
-      if (reply !== undefined) judge.refused();
+      if (asks) judge.refused();
       const messages = reply === undefined ? entering : [...entering, reply];
       judge.repaired += (await api.append(messages.map(messageItem))).repaired;
       judge.appended(messages);
@@ -87,15 +89,15 @@ export async function playSession(
 /** What enters before each reply. */
 function* batches(session: Session): Generator<Batch> {
   let entering: string[] = [];
-  for (const { kind, json } of session.messages) {
+  for (const [index, { kind, json }] of session.messages.entries()) {
     if (kind !== "assistant") {
       entering.push(json);
       continue;
     }
-    yield { entering, reply: json };
+    yield { entering, reply: json, asks: index > 0 };
     entering = [];
   }
-  if (entering.length > 0) yield { entering, reply: undefined };
+  if (entering.length > 0) yield { entering, reply: undefined, asks: false };
 }
 
 /** The members of a `/prepare` body that do not change, as JSON text. */

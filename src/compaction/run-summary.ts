@@ -13,20 +13,11 @@ import { extractiveCheckpoint } from "./extractive.ts";
 import { type Facts, firstRequest, foldFacts, newestRequest } from "./facts.ts";
 import { staleForms } from "./forms.ts";
 import type { Snapshot } from "./ground.ts";
+import { mayLand, type Run, type Summarizer, snapshotOf } from "./invocation.ts";
 import { planOfCut, type SpanPlan } from "./plan.ts";
-import { mayLand, type Run, snapshotOf } from "./run.ts";
 import { buildCall, planCall, type SummaryBody, type SummaryModel } from "./summary-call.ts";
 import { checkReply } from "./summary-reply.ts";
 import { commitCheckpoint, holds, recordAttempt } from "./transaction.ts";
-
-/** Who writes summaries. `call` sends a body to the upstream and never throws. */
-export type Summarizer =
-  | { kind: "extractive" }
-  | {
-      kind: "model";
-      model: SummaryModel;
-      call: (body: Uint8Array, options: { signal: AbortSignal; timeoutMs: number }) => Promise<CallResult>;
-    };
 
 /** A single attempt gets no longer than this, and never longer than what is left of `maxWaitMs`. */
 const ATTEMPT_MS = 90_000;

@@ -2,57 +2,22 @@
  * Runs one invocation: claim, then rung by rung until the request is relieved, then the caller's own ending. Awaits only the
  * summary, between the claim and its commit; after each await everything is read anew.
  */
-import type { Meta, Trigger } from "../log/events.ts";
-import type { Measure } from "../projections/pressure.ts";
 import { fits } from "./budget.ts";
 import { staleForms } from "./forms.ts";
-import { type Entering, type Ground, type Observed, type Snapshot, takeSnapshot } from "./ground.ts";
+import { type Entering, type Ground, type Snapshot, takeSnapshot } from "./ground.ts";
 import {
-  couldProgress,
-  freesEnough,
-  isRelieved,
-  type Keep,
-  planPrune,
-  planSpan,
-  type SpanPlan,
-} from "./plan.ts";
-import { type Summarizer, summarizeSpan } from "./run-summary.ts";
+  type Ended,
+  endingOf,
+  hasProgress,
+  type Invocation,
+  type Run,
+  type Summarizer,
+  snapshotOf,
+  type Verdict,
+} from "./invocation.ts";
+import { couldProgress, isRelieved, type Keep, planPrune, planSpan, type SpanPlan } from "./plan.ts";
+import { summarizeSpan } from "./run-summary.ts";
 import { claim, commitForms, holds, release } from "./transaction.ts";
-
-export interface Invocation {
-  compaction: string;
-  trigger: Trigger;
-  epoch: string;
-  command?: string;
-  step?: number;
-  observed?: Observed;
-  /** Re-sends of the step so far: where on the overflow ladder to begin. */
-  resends: number;
-  /** Only rungs of code: the breaker is open, or the budget of paid summaries is used up. */
-  codeOnly: boolean;
-  signal: AbortSignal;
-}
-
-/** An invocation under way. */
-export interface Run {
-  ground: Ground;
-  entering: () => Entering;
-  invocation: Invocation;
-  summarizer: Summarizer;
-  deadline: number;
-  rungs: string[];
-  /** Calls of a model so far, of at most `maxPaidCalls`. */
-  paid: number;
-  checkpoints: number[];
-  shadowed: { items: number; tokens: number };
-  /** Why the last summary did not land. */
-  failure?: string;
-  before: { measure: Measure; generation: number };
-}
-
-export function snapshotOf(run: Run): Snapshot {
-  return takeSnapshot(run.ground, run.entering(), run.invocation.observed);
-}
 
 /**
  * @param finish runs in the same synchronous stretch as the last look at the Surface; it must release the claim (`conclude`)
@@ -170,57 +135,6 @@ function overflowKeep(run: Run, round: number): Keep {
 function isWorthwhile(run: Run, snapshot: Snapshot, plan: SpanPlan, round: number): boolean {
   if (run.invocation.trigger !== "pressure" || round > 0) return true;
   return !fits(snapshot.measure, snapshot.budget) || couldProgress(snapshot, plan);
-}
-
-/** Proof of progress: the generation advanced and the priced Surface shrank. */
-export function hasProgress(run: Run, now: Snapshot): boolean {
-  return now.branch.gen > run.before.generation && now.measure.surface < run.before.measure.surface;
-}
-
-/** Whether a checkpoint that frees this much may land: the first round of a pressure invocation has to be worth its flush. */
-export function mayLand(run: Run, snapshot: Snapshot, freed: number): boolean {
-  if (freed <= 0) return false;
-  if (run.invocation.trigger !== "pressure" || run.checkpoints.length > 0) return true;
-  return !fits(snapshot.measure, snapshot.budget) || freesEnough(snapshot, freed);
-}
-
-export type Ended = Omit<Meta<"compaction/end">, "compaction">;
-
-export interface Verdict {
-  failed?: string;
-  /** What the invocation led to, where the log does not show it yet. */
-  after?: Measure;
-  generation?: number;
-}
-
-/** How the invocation ended, as the log tells it. */
-export function endingOf(run: Run, verdict: Verdict = {}): Ended {
-  const { invocation, before, rungs } = run;
-  const snapshot = snapshotAfter(run);
-  const after = verdict.after ?? snapshot?.measure ?? before.measure;
-  const generation = verdict.generation ?? snapshot?.branch.gen ?? before.generation;
-  const progress = generation > before.generation && after.surface < before.measure.surface;
-  const threshold = snapshot?.budget.threshold;
-  const relieved = progress && (threshold === undefined || after.tokens < threshold);
-  const done = verdict.failed === undefined && (invocation.trigger === "pressure" ? relieved : progress);
-  return {
-    trigger: invocation.trigger,
-    outcome: done ? "done" : "failed",
-    ...(done ? {} : { reason: verdict.failed ?? run.failure ?? "not-relieved" }),
-    rungs,
-    tokensBefore: before.measure.tokens,
-    tokensAfter: after.tokens,
-    progress,
-  };
-}
-
-/** The state at the end; a batch that can no longer be appended must not keep the claim from closing. */
-function snapshotAfter(run: Run): Snapshot | undefined {
-  try {
-    return snapshotOf(run);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Closes the claim. */

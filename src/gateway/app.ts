@@ -5,11 +5,11 @@
  */
 import { type Context, Hono } from "hono";
 import { Refusal } from "../failure.ts";
+import { failureOf, problemResponse } from "../problem-response.ts";
 import { admit, Gauge } from "./admission.ts";
 import { authenticate, type Gate } from "./auth.ts";
 import { type Destination, forward, type Sessions } from "./forward.ts";
 import { openapi } from "./openapi.ts";
-import { failureOf, problemResponse } from "../problem-response.ts";
 import { isId, methodsOf, sessionPath } from "./routes.ts";
 
 export interface GatewayEnv {

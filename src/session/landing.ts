@@ -9,9 +9,9 @@ import {
   takeSnapshot,
   viewOfBranch,
 } from "../compaction/ground.ts";
+import { type Ended, endingOf, type Run, snapshotOf } from "../compaction/invocation.ts";
 import { batchSurfaceItem, lastRung } from "../compaction/last-rung.ts";
 import { replacementEvents } from "../compaction/replacement.ts";
-import { type Ended, endingOf, type Run, snapshotOf } from "../compaction/run.ts";
 import { holds } from "../compaction/transaction.ts";
 import { Refusal } from "../failure.ts";
 import type { Branch } from "../log/event-log.ts";
@@ -19,10 +19,10 @@ import type { EventRow, NewEvent } from "../log/events.ts";
 import type { Measure } from "../projections/pressure.ts";
 import { surfaceWeight } from "../projections/surface.ts";
 import { appendEvents } from "../projections/write.ts";
+import type { Attempt } from "./attempt.ts";
 import type { Core } from "./core.ts";
 import type { Envelope } from "./envelope.ts";
 import { messageEvents } from "./ingest.ts";
-import type { Attempt } from "./prepare.ts";
 import { contributors, outputCap, pressureJson } from "./pressure.ts";
 import type { Json } from "./render.ts";
 import { prepareId, STEP_MS, supersede } from "./steps.ts";

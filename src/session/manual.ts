@@ -1,8 +1,9 @@
 /** Manual compaction, its plan, undo and cancel: what a person asks of an idle branch. */
 
 import { takeSnapshot } from "../compaction/ground.ts";
+import type { Run } from "../compaction/invocation.ts";
 import { planPrune, planSpan } from "../compaction/plan.ts";
-import { conclude, type Run } from "../compaction/run.ts";
+import { conclude } from "../compaction/run.ts";
 import { holds, undo } from "../compaction/transaction.ts";
 import { Refusal } from "../failure.ts";
 import type { Branch } from "../log/event-log.ts";

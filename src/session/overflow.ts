@@ -12,8 +12,9 @@ import {
   type Snapshot,
   takeSnapshot,
 } from "../compaction/ground.ts";
+import { hasProgress, type Run, snapshotOf } from "../compaction/invocation.ts";
 import { lastRung } from "../compaction/last-rung.ts";
-import { conclude, hasProgress, type Run, snapshotOf } from "../compaction/run.ts";
+import { conclude } from "../compaction/run.ts";
 import { commitForms, holds } from "../compaction/transaction.ts";
 import { Refusal } from "../failure.ts";
 import type { Branch } from "../log/event-log.ts";

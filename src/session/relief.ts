@@ -1,8 +1,8 @@
 /** Starts, joins and waits for compactions: one per branch at a time. The engine itself is `src/compaction`. */
 import { budgetOf, overThreshold } from "../compaction/budget.ts";
 import { type Entering, type Ground, measureNow, viewOfBranch } from "../compaction/ground.ts";
-import { type Invocation, type Run, runCompaction } from "../compaction/run.ts";
-import type { Summarizer } from "../compaction/run-summary.ts";
+import type { Invocation, Run, Summarizer } from "../compaction/invocation.ts";
+import { runCompaction } from "../compaction/run.ts";
 import type { Branch } from "../log/event-log.ts";
 import { breakerOpen, paidOut } from "../projections/bounds.ts";
 import { breakerKey, paidKey } from "../projections/fold.ts";

@@ -29,7 +29,7 @@ const layers: Record<string, Layer> = {
   dialects: { files: /^src\/dialects\//, may: ["log"] },
   projections: { files: /^src\/projections\//, may: ["log", "meter", "dialects"] },
   transaction: { files: /^src\/compaction\/transaction\.ts$/, may: inner },
-  run: { files: /^src\/compaction\/run\.ts$/, may: [...inner, "transaction", "providers"] },
+  run: { files: /^src\/compaction\/run(-summary)?\.ts$/, may: [...inner, "transaction", "providers"] },
   compaction: { files: /^src\/compaction\//, may: ["log", "meter", "dialects", "projections"] },
   providers: { files: /^src\/providers\//, may: ["log", "meter", "dialects", "compaction"] },
   env: { files: /^src\/env\.ts$/, may: ["providers", "compaction"] },
@@ -48,12 +48,17 @@ const layers: Record<string, Layer> = {
 };
 
 /** Types and words that everyone shares. */
-const free = new Set(["src/failure.ts", "src/dialects/dialect.ts", "src/providers/provider.ts"]);
+const free = new Set([
+  "src/failure.ts",
+  "src/problem-response.ts",
+  "src/dialects/dialect.ts",
+  "src/providers/provider.ts",
+]);
 
 /** Values in, values out. */
 function isPure(path: string): boolean {
   if (/^src\/(projections|meter|dialects)\//.test(path)) return true;
-  if (/^src\/compaction\//.test(path)) return !/\/(transaction|run)\.ts$/.test(path);
+  if (/^src\/compaction\//.test(path)) return !/\/(transaction|run|run-summary)\.ts$/.test(path);
   if (/^src\/log\//.test(path)) return !/\/(sqlite|migrations)[^/]*$/.test(path);
   return /^src\/(live\/(protocol|subscriber|feed)|failure|env)\.ts$/.test(path);
 }

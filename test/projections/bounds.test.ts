@@ -25,7 +25,7 @@ function ended(progress: boolean, tokensAfter = 1_000) {
 }
 
 /** The breaker after invocations that made progress or not, on the same ground. */
-function after(...progress: boolean[]): Breaker | undefined {
+function breakerAfter(...progress: boolean[]): Breaker | undefined {
   return progress.reduce<Breaker | undefined>(
     (state, made) => foldBreaker(state, { meta: ended(made), branch: main, configured: 3 }) ?? state,
     undefined,
@@ -35,19 +35,19 @@ function after(...progress: boolean[]): Breaker | undefined {
 describe("the breaker", () => {
   it("[T8] opens with the third invocation in a row that made no progress", () => {
     expect(breakerOpen(undefined, now)).toBe(false);
-    expect(breakerOpen(after(false, false), now)).toBe(false);
-    expect(breakerOpen(after(false, false, false), now)).toBe(true);
-    expect(breakerOpen(after(false, false, false, false), now)).toBe(true);
+    expect(breakerOpen(breakerAfter(false, false), now)).toBe(false);
+    expect(breakerOpen(breakerAfter(false, false, false), now)).toBe(true);
+    expect(breakerOpen(breakerAfter(false, false, false, false), now)).toBe(true);
   });
 
   it("[T8] starts anew after one that made progress", () => {
-    expect(breakerOpen(after(false, false, true, false, false), now)).toBe(false);
-    expect(breakerOpen(after(false, false, false, true), now)).toBe(false);
+    expect(breakerOpen(breakerAfter(false, false, true, false, false), now)).toBe(false);
+    expect(breakerOpen(breakerAfter(false, false, false, true), now)).toBe(false);
     expect(foldBreaker(undefined, { meta: ended(true), branch: main, configured: 3 })).toBeUndefined();
   });
 
   it("[T9] closes when the generation, the envelope or the settings are no longer what they were", () => {
-    const open = after(false, false, false);
+    const open = breakerAfter(false, false, false);
     expect(breakerOpen(open, { ...now, branch: { ...main, gen: 5 } })).toBe(false);
     expect(breakerOpen(open, { ...now, branch: { ...main, envelope: "other" } })).toBe(false);
     expect(breakerOpen(open, { ...now, configured: 9 })).toBe(false);
@@ -56,13 +56,17 @@ describe("the breaker", () => {
 
   it("[T9] failures on another ground do not add up", () => {
     const other = { ...main, gen: 5 };
-    const state = foldBreaker(after(false, false), { meta: ended(false), branch: other, configured: 3 });
+    const state = foldBreaker(breakerAfter(false, false), {
+      meta: ended(false),
+      branch: other,
+      configured: 3,
+    });
     expect(state).toMatchObject({ failures: 1, generation: 5 });
     expect(breakerOpen(state, { ...now, branch: other })).toBe(false);
   });
 
   it("[T9] closes when the pressure has grown by a tenth of the threshold since", () => {
-    const open = after(false, false, false);
+    const open = breakerAfter(false, false, false);
     expect(breakerOpen(open, { ...now, tokens: 1_099 })).toBe(true);
     expect(breakerOpen(open, { ...now, tokens: 1_100 })).toBe(false);
     expect(breakerOpen(open, { ...now, tokens: 9_999, threshold: undefined })).toBe(true);

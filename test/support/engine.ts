@@ -4,8 +4,8 @@
  */
 import type { BatchItem, Entering, Ground, Observed, Snapshot } from "../../src/compaction/ground.ts";
 import { takeSnapshot } from "../../src/compaction/ground.ts";
+import type { Invocation } from "../../src/compaction/invocation.ts";
 import { type PolicyInput, resolvePolicy } from "../../src/compaction/policy.ts";
-import type { Invocation } from "../../src/compaction/run.ts";
 import type { DialectName } from "../../src/dialects/dialect.ts";
 import { dialectOf } from "../../src/dialects/registry.ts";
 import type { Branch } from "../../src/log/event-log.ts";

@@ -83,7 +83,7 @@ describe("any transcript", () => {
           expect(played.faults).toEqual([]);
           const typed = (all: string) => (all.match(/"(one|two)"/g) ?? []).sort();
           const users = session.messages.filter(({ kind }) => kind === "user").map(({ json }) => json);
-          expect(typed(users.join("\n"))).toEqual(typed(userLines(content, format)));
+          expect(typed(byUser(users))).toEqual(typed(byUser(linesOf(content, format))));
         }),
         { numRuns: 300 },
       );
@@ -91,18 +91,12 @@ describe("any transcript", () => {
   );
 });
 
-/** The parts of a transcript that a user typed. */
-function userLines(content: string, format: FormatName): string {
-  if (format !== "openai-chat")
-    return content
-      .split("\n")
-      .filter((line) => line.includes('"role":"user"'))
-      .join("\n");
-  const { messages } = JSON.parse(content) as { messages: { role: string }[] };
-  const first = messages.findIndex(
-    ({ role, ...rest }) => role !== "system" && !/^(|\s*)$/.test(String(rest)),
-  );
-  return JSON.stringify(
-    messages.filter(({ role }, index) => role === "user" || (role === "system" && index > first)),
-  );
+function linesOf(content: string, format: FormatName): string[] {
+  if (format !== "openai-chat") return content.split("\n");
+  const { messages } = JSON.parse(content) as { messages: unknown[] };
+  return messages.map((message) => JSON.stringify(message));
+}
+
+function byUser(all: readonly string[]): string {
+  return all.filter((line) => line.includes('"role":"user"')).join("\n");
 }
