@@ -65,7 +65,7 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
     onExit();
   };
   const url = `http://127.0.0.1:${port}`;
-  if (!(await answers(url, child))) {
+  if (!(await answers(url, child, said))) {
     await end("SIGKILL");
     throw new Error(`the Worker did not start:\n${said().trim() || "(it said nothing)"}`);
   }
@@ -106,9 +106,11 @@ function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
   }
 }
 
-async function answers(url: string, child: ChildProcess): Promise<boolean> {
+/** Whether the Worker came up. After a failed build it would wait for an edit for ever. */
+async function answers(url: string, child: ChildProcess, said: () => string): Promise<boolean> {
   const deadline = performance.now() + startTimeout;
-  while (child.exitCode === null && child.signalCode === null && performance.now() < deadline) {
+  while (performance.now() < deadline) {
+    if (child.exitCode !== null || child.signalCode !== null || said().includes("Build failed")) return false;
     try {
       const response = await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(2_000) });
       await response.arrayBuffer();

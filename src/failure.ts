@@ -61,8 +61,13 @@ export interface Failure {
 export class Refusal extends Error {
   readonly failure: Failure;
 
-  constructor(code: FailureCode, detail: string, rest: { at?: string; more?: Record<string, unknown> } = {}) {
-    super(`${code}: ${detail}`);
+  /** @param rest its `cause` is for the operator alone: it is logged, and never shown. */
+  constructor(
+    code: FailureCode,
+    detail: string,
+    { cause, ...rest }: { at?: string; more?: Record<string, unknown>; cause?: unknown } = {},
+  ) {
+    super(`${code}: ${detail}`, cause === undefined ? {} : { cause });
     this.name = "Refusal";
     this.failure = { code, detail, ...rest };
   }

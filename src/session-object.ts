@@ -51,7 +51,8 @@ export class SessionObject extends DurableObject<Env> {
         await this.settle(core);
       }
     } catch (error) {
-      if (!(error instanceof Refusal)) reportDefect(error);
+      const defect = error instanceof Refusal ? error.cause : error;
+      if (defect !== undefined) reportDefect(defect);
       return problemResponse(failureOf(error));
     }
   }

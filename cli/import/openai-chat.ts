@@ -1,5 +1,5 @@
 import { arrange, type Entry } from "./arrange.ts";
-import { asList, asText, isObject, type Json, Ledger, type Session } from "./session.ts";
+import { asList, asText, isObject, type Json, Ledger, type PlayMessage, type Session } from "./session.ts";
 
 /**
  * Chat Completions logs: one JSON object whose `messages` are native but for the logger's own `extra` (mini-swe-agent).
@@ -12,16 +12,15 @@ export function importOpenAiChat(text: string): Session {
   const log: unknown = JSON.parse(text);
   if (!isObject(log) || !Array.isArray(log.messages)) throw new Error("no list of messages");
   const entries: Entry[] = [];
-  const system: Json[] = [];
   for (const message of log.messages) {
     if (!isObject(message)) ledger.skip("unreadable");
-    else if (entries.length === 0 && isSystem(message)) system.push(native(message));
     else {
       const entry = readMessage(ledger, message);
       if (entry !== undefined) entries.push(entry);
     }
   }
   const messages = arrange(entries, ledger, { dialect: "openai-chat", secondResult: "result-without-call" });
+  const system = takeSystem(messages);
   const { skipped, broken } = ledger;
   return {
     format: "openai-chat",
@@ -34,8 +33,16 @@ export function importOpenAiChat(text: string): Session {
   };
 }
 
-function isSystem(message: Json): boolean {
-  return message.role === "system" || message.role === "developer";
+/** Takes the system messages at the start away from the messages: they are envelope, never a part of the log. */
+function takeSystem(messages: PlayMessage[]): Json[] {
+  const system: Json[] = [];
+  for (const { json } of messages) {
+    const message: Json = JSON.parse(json);
+    if (message.role !== "system" && message.role !== "developer") break;
+    system.push(message);
+  }
+  messages.splice(0, system.length);
+  return system;
 }
 
 /** The message as the provider saw it: without what the logger added. */

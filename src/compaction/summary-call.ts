@@ -50,7 +50,7 @@ export function planCall(
   const shape = fitShape({
     preferred: ground.policy.summary.shape,
     sameRoute,
-    sameDialect: upstream.dialect === ground.dialect.name,
+    sameDialect: upstream.dialect === ground.dialect.name && takesDirective(upstream.dialect, items),
     nodes: items.map((item, index) => ({
       native: item.weight.tokens,
       transcript: transcriptPrice(ground, item),
@@ -64,6 +64,14 @@ export function planCall(
     ratio,
   });
   return shape.shape === "none" ? undefined : shape;
+}
+
+/** Anthropic takes no user message, and so no directive, behind a system message (providers.md 1.3). */
+function takesDirective(
+  dialect: SummaryModel["upstream"]["dialect"],
+  items: readonly SurfaceItem[],
+): boolean {
+  return dialect !== "anthropic" || items.at(-1)?.kind !== "system";
 }
 
 export function buildCall(

@@ -19,7 +19,7 @@ import {
 import { foldRatio, noSamples, type RatioState } from "../meter/ratio.ts";
 import { foldBreaker, foldPaid } from "./bounds.ts";
 import { nodeAt, onPath, placeBehind } from "./tree.ts";
-import { checkContent, contentOn, inheritedView, viewOf } from "./views.ts";
+import { checkContent, contentOn, inheritedStep, inheritedView, viewOf } from "./views.ts";
 
 export interface Changes {
   row: EventRow;
@@ -91,8 +91,11 @@ const folds: Folds = {
   "step/end": closeStep,
   "step/aborted": closeStep,
   "step/cancelled": closeStep,
-  "step/failed": (context, meta) =>
-    meta.resend ? put(context, { resends: context.branch().resends + 1 }) : closeStep(context, meta),
+  "step/failed": (context, meta) => {
+    requireStep(context, meta);
+    if (meta.resend) put(context, { resends: context.branch().resends + 1 });
+    else closeStep(context, meta);
+  },
   "usage/reported": (context, meta) => {
     if (meta.anchor !== null) put(context, { anchor: context.seq });
     if (meta.sample === undefined || meta.route === null) return;
@@ -110,9 +113,7 @@ const folds: Folds = {
   },
   // Also without the claim: a reply that came too late was paid for all the same, and counted when the claim was closed.
   "compaction/attempt": (context, meta) => {
-    const claim = context.log.claims().find((open) => open.id === meta.compaction);
-    if (claim !== undefined && claim.trigger !== "manual" && meta.shape !== "extractive")
-      countPaid(context, meta);
+    payFor(context, meta);
   },
   "compaction/prune": (context, meta) => {
     // Thinking also leaves by a route switch and by an undo, which hold no claim.
@@ -122,6 +123,7 @@ const folds: Folds = {
   "compaction/summary": (context, meta) => {
     requireClaim(context, meta);
     requireForm(context);
+    payFor(context, meta.evidence);
     if (meta.span.count < 1 || meta.span.to === 0) throw new Defect("summary of nothing");
   },
   "surface/replace": (context, meta) => {
@@ -160,8 +162,12 @@ function put(context: Context, change: Partial<Branch>): void {
   context.changes.branch = { ...(context.changes.branch ?? context.branch()), ...change };
 }
 
-function closeStep(context: Context, meta: { step: number }): void {
+function requireStep(context: Context, meta: { step: number }): void {
   if (context.branch().step !== meta.step) throw new Defect(`step ${meta.step} is not in progress`);
+}
+
+function closeStep(context: Context, meta: { step: number }): void {
+  requireStep(context, meta);
   put(context, { step: 0, stepDeadline: 0, resends: 0 });
 }
 
@@ -179,6 +185,13 @@ function requireForm({ event }: Context): void {
   if (event.facts === undefined || event.body === undefined || event.facts.price < 0) {
     throw new Defect(`${event.type} without bytes and price`);
   }
+}
+
+/** A call of a model that nobody asked for by hand: its failures have an event of their own, its summary holds its evidence. */
+function payFor(context: Context, evidence: { compaction: string; shape: string }): void {
+  const claim = context.log.claims().find((open) => open.id === evidence.compaction);
+  if (claim === undefined || claim.trigger === "manual" || evidence.shape === "extractive") return;
+  countPaid(context, evidence);
 }
 
 function countPaid({ log, changes }: Context, { compaction }: { compaction: string }): void {
@@ -208,9 +221,8 @@ function openBranch(context: Context, meta: Meta<"branch/opened">): void {
     head: meta.from,
     view: inherited === undefined ? 0 : seq,
     gen: meta.generation,
-    envelope: parent?.envelope ?? "",
+    ...inheritedStep(log, meta.from, inherited, parent),
     anchor: meta.from === 0 ? 0 : nodeAt(log, meta.from).node.anchor,
-    route: parent?.route ?? "",
     steps: 0,
     step: 0,
     stepDeadline: 0,

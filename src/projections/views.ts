@@ -2,7 +2,7 @@
 import { Defect } from "../failure.ts";
 import type { Branch, LogReader, View } from "../log/event-log.ts";
 import { metaOf, minus, noWeight, plus, type Weight, weightOf } from "../log/events.ts";
-import { depthOf, nodeAt, onPath } from "./tree.ts";
+import { depthOf, findNode, nodeAt, onPath } from "./tree.ts";
 
 /** What a view shows, without its place in the chain of views. */
 export interface ViewContent {
@@ -70,6 +70,25 @@ export function viewOf(
 export function inheritedView(log: LogReader, parent: Branch, from: number): View | undefined {
   const depth = depthOf(log, from);
   return log.views(parent.id).find((view) => view.uptoDepth <= depth && onPath(log, view.upto, from));
+}
+
+/** A fork goes on with the route and the envelope that the newest reply on its Surface was made with: its thinking is bound to them. */
+export function inheritedStep(
+  log: LogReader,
+  from: number,
+  view: View | undefined,
+  parent: Branch | undefined,
+): Pick<Branch, "route" | "envelope"> {
+  const above = view?.uptoDepth ?? 0;
+  for (let row = findNode(log, from); row !== undefined && row.node.depth > above; ) {
+    const step = row.step === 0 ? undefined : log.event(row.step);
+    if (step !== undefined) {
+      const { route, envelope } = metaOf(step, "step/start");
+      return { route: route ?? "", envelope };
+    }
+    row = findNode(log, row.node.parent);
+  }
+  return { route: parent?.route ?? "", envelope: parent?.envelope ?? "" };
 }
 
 /**

@@ -64,8 +64,17 @@ function checkField(field: EnvelopeField, raw: Uint8Array): void {
   throw new Refusal("bad-request", `Must be ${fine.join(" or ")} or null.`, { at: field });
 }
 
-function sameParts(a: EnvelopeParts, b: EnvelopeParts): boolean {
-  return envelopeFields.every((field) => {
+/** Whether what stands in front of the messages is the same: system and tools. Parameters do not count. */
+export function samePrefix(a: Envelope, b: Envelope): boolean {
+  return sameParts(a.parts, b.parts, ["system", "tools"]);
+}
+
+function sameParts(
+  a: EnvelopeParts,
+  b: EnvelopeParts,
+  fields: readonly EnvelopeField[] = envelopeFields,
+): boolean {
+  return fields.every((field) => {
     const [x, y] = [a[field], b[field]];
     if (x === undefined || y === undefined) return x === y;
     return x.byteLength === y.byteLength && x.every((byte, index) => byte === y[index]);

@@ -15,7 +15,7 @@ import { compact } from "./relief.ts";
 import type { Json } from "./render.ts";
 import { inProgress } from "./steps.ts";
 
-/** @throws Refusal `busy`, `cancelled`, `surface-changed`, `summary`. */
+/** @throws Refusal `busy`, `cancelled`, `surface-changed`, `summary`, `commit`, `persistence`. */
 export async function compactManually(core: Core, name: string | null, command: string): Promise<Json> {
   const branch = core.branch(name);
   checkIdle(core, branch);
@@ -25,7 +25,9 @@ export async function compactManually(core: Core, name: string | null, command: 
     return { outcome: "nothing", commandId: command, generation: branch.gen };
   }
   const wanted = { trigger: "manual" as const, command };
-  const outcome = await compact(core, ground, entering, wanted, (run) => manualOutcome(core, run, command));
+  const outcome = await compact(core, ground, entering, wanted, (run) =>
+    manualOutcome(core, run, command),
+  ).catch(unwritten);
   if (outcome instanceof Refusal) throw outcome;
   return outcome;
 }
@@ -46,7 +48,13 @@ function manualOutcome(core: Core, run: Run, command: string): Json | Refusal {
     conclude(run, { failed: reason });
     return unlanded(reason, { commandId: command, generation });
   }
-  conclude(run);
+  try {
+    conclude(run);
+  } catch (cause) {
+    throw new Refusal("persistence", "The summary is in force, but its end could not be recorded.", {
+      cause,
+    });
+  }
   return {
     compactionId: invocation.compaction,
     commandId: command,
@@ -54,6 +62,13 @@ function manualOutcome(core: Core, run: Run, command: string): Json | Refusal {
     shadowed: run.shadowed,
     generation: core.log.branch(ground.branch)!.gen,
   };
+}
+
+/** The store refused to take the summary. A defect of ours is told as what it is. */
+function unwritten(cause: unknown): never {
+  const store = cause instanceof Error && cause.name === "Error";
+  if (!store) throw cause;
+  throw new Refusal("commit", "The summary could not be written; the conversation is unchanged.", { cause });
 }
 
 /** Reasons of a summary that did not land, as the person is told them; the conversation is unchanged in each. */

@@ -6,6 +6,7 @@
 import { fits } from "../compaction/budget.ts";
 import { staleForms } from "../compaction/forms.ts";
 import {
+  branchAt,
   type Entering,
   type Ground,
   type Observed,
@@ -76,7 +77,7 @@ export async function recover(core: Core, report: OverflowReport): Promise<Recov
     ...(report.status === undefined ? {} : { status: report.status }),
     resend: true,
   };
-  const event: NewEvent = {
+  const event: NewEvent<"step/failed"> = {
     type: "step/failed",
     at: core.parts.now(),
     branch: branch.id,
@@ -157,9 +158,15 @@ function observe(snapshot: Snapshot, verdict: Verdict): Observed {
 }
 
 /** Clips what a cut cannot help, then answers only with proof of progress. Landed rungs stay in either case. */
-function finish(core: Core, run: Run, failed: NewEvent): Recovery | Refusal {
+function finish(core: Core, run: Run, failed: NewEvent<"step/failed">): Recovery | Refusal {
   const { ground, invocation } = run;
   if (!holds(ground, invocation.compaction)) return { action: "none", reason: "cancelled" };
+  const { step, head } = branchAt(ground);
+  if (step !== failed.meta.step || head > step) {
+    // It was answered, ended or overtaken meanwhile: there is nothing to send again.
+    conclude(run);
+    return { action: "none", reason: "superseded" };
+  }
   return core.log.transaction(() => {
     let now = snapshotOf(run);
     if (!fits(now.measure, now.budget)) {

@@ -10,6 +10,7 @@ import { dropThinking, holds } from "../compaction/transaction.ts";
 import { Refusal } from "../failure.ts";
 import { type Attempt, attempts, type PrepareRequest } from "./attempt.ts";
 import type { Core } from "./core.ts";
+import { samePrefix, storedEnvelope } from "./envelope.ts";
 import { land, type Prepared } from "./landing.ts";
 import { compact, isBroken, isOverThreshold, waitForBranch } from "./relief.ts";
 
@@ -21,9 +22,9 @@ export async function prepare(
 ): Promise<Prepared> {
   const { id } = core.branch(request.branch);
   const attempt = attempts(core, id, request);
-  switchRoute(attempt());
+  dropForeignThinking(core, attempt);
   await waitWhileHeld(core, attempt);
-  const now = attempt();
+  const now = dropForeignThinking(core, attempt);
   if (!mustCompact(core, now)) return land(core, now, request.maxOutput, remember);
   return compact(
     core,
@@ -34,10 +35,17 @@ export async function prepare(
   );
 }
 
-/** Another route than the last step's: what only the old model can read leaves the Surface first. */
-function switchRoute({ branch, ground, entering }: Attempt): void {
-  if (branch.route === "" || branch.route === ground.route || branch.claim !== "") return;
-  dropThinking(ground, takeSnapshot(ground, entering));
+/**
+ * What the next request's model cannot read leaves the Surface first: thinking of another route, and thinking that is bound to another
+ * system prompt or other tools. Also while a compaction holds the branch: its span then changed, and its summary does not land.
+ */
+function dropForeignThinking(core: Core, attempt: () => Attempt): Attempt {
+  const now = attempt();
+  const { branch, ground, envelope, entering } = now;
+  const bound = ground.binding === "prefix" && envelope.hash !== branch.envelope;
+  const rebound = bound && !samePrefix(envelope, storedEnvelope(core.log, branch.envelope));
+  if (branch.route === "" || (branch.route === ground.route && !rebound)) return now;
+  return dropThinking(ground, takeSnapshot(ground, entering)) ? attempt() : now;
 }
 
 /** A compaction that holds the branch is waited for only over the threshold, at most `maxWaitMs`. */
@@ -67,7 +75,7 @@ function finish(
 ): Prepared {
   const { ground, invocation } = run;
   try {
-    return land(core, attempt(), maxOutput, remember, run);
+    return land(core, dropForeignThinking(core, attempt), maxOutput, remember, run);
   } catch (error) {
     core.forget();
     if (holds(ground, invocation.compaction)) {

@@ -39,7 +39,7 @@ describe("the shape of a summary request", () => {
     expect(fitShape({ ...wished, sameDialect: false }).shape).toBe("transcript");
   });
 
-  it("[C87] [B47] takes the oldest legal prefix when not even the transcript fits", () => {
+  it("[C87] [report B47] takes the oldest legal prefix when not even the transcript fits", () => {
     const nodes = [
       node(9, 3_000),
       node(9, 3_000, false),
@@ -57,7 +57,7 @@ describe("the shape of a summary request", () => {
     expect(fitShape({ ...small, nodes: [] })).toEqual({ shape: "none" });
   });
 
-  it("[C88] [B49] fits the reply to the room: input, thinking and output together never exceed the window", () => {
+  it("[C88] [report B49] fits the reply to the room: input, thinking and output together never exceed the window", () => {
     fc.assert(
       fc.property(
         fc.record({

@@ -3,42 +3,35 @@ import { describe, expect, it } from "vitest";
 import type { PolicyInput } from "../../src/compaction/policy.ts";
 import { runCompaction } from "../../src/compaction/run.ts";
 import { Bed, calls, entered, invocation, reply, result, user } from "../support/engine.ts";
-import { broke, byCode, compacted, writer } from "../support/summarizer.ts";
+import { broke, byCode, compacted, writer, wrote } from "../support/summarizer.ts";
 
-/** Ceiling 10,000, threshold 8,000, enough 7,200; a minimal progress is 800. */
-const capacity = { window: 10_001, maxOutput: 1 };
+/** Ceiling 100,000, threshold 80,000, enough 72,000; a first round must free 8,000. */
+const capacity = { window: 100_001, maxOutput: 1 };
 const bedOf = (policy: PolicyInput = {}) => new Bed({ capacity, policy });
 
-/** Turns of two messages, each message 100 tokens. */
+/** Turns of two messages, each message 1,000 tokens. */
 function turns(bed: Bed, count: number): Bed {
-  for (let turn = 0; turn < count; turn++) bed.say(user(88), reply(88));
+  for (let turn = 0; turn < count; turn++) bed.say(user(988), reply(988));
   return bed;
 }
-/** Old outputs that are worth pruning: 1,100 each in place of 5,000. */
 const small: PolicyInput = { prune: { over: 1_300, head: 900, tail: 100, protectGroups: 0 } };
-const group = (bed: Bed, id: string, size = 4_970) => bed.say(calls([id]), result(id, size));
 
 describe("the order of the rungs", () => {
   it("[C30] pruning that is enough calls no model", async () => {
-    const bed = turns(bedOf(small), 35);
-    group(bed, "a");
+    const bed = turns(bedOf(small), 30);
+    bed.say(calls(["a"]), result("a", 29_970));
     const { summarizer, seen } = writer();
     const { ended } = await compacted(bed, summarizer);
-    expect(ended).toMatchObject({ outcome: "done", rungs: ["prune"], progress: true });
-    expect(ended!.tokensBefore).toBe(12_000);
-    expect(ended!.tokensAfter).toBeLessThan(7_200 + 1_300);
+    expect(ended).toMatchObject({ outcome: "done", rungs: ["prune"], progress: true, tokensBefore: 90_000 });
+    expect(ended!.tokensAfter).toBeLessThan(61_200);
     expect(seen).toHaveLength(0);
-    expect(bed.types().slice(-4)).toEqual([
-      "compaction/start",
-      "compaction/prune",
-      "surface/replace",
-      "compaction/end",
-    ]);
+    const kinds = ["compaction/start", "compaction/prune", "surface/replace", "compaction/end"];
+    expect(bed.types().slice(-4)).toEqual(kinds);
   });
 
   it("[C30] where it is not enough, one summary takes the head", async () => {
-    const bed = turns(bedOf(small), 45);
-    group(bed, "a");
+    const bed = turns(bedOf(small), 40);
+    bed.say(calls(["a"]), result("a", 19_970));
     const { summarizer, seen } = writer();
     const { ended } = await compacted(bed, summarizer);
     expect(ended).toMatchObject({ outcome: "done", rungs: ["prune", "summary"] });
@@ -47,79 +40,81 @@ describe("the order of the rungs", () => {
     expect(bed.tip.gen).toBe(2);
   });
 
-  it("[C30] [DSH-067] re-based: protected results are left whole, and one summary does it", async () => {
-    const bed = bedOf({ prune: { protectGroups: 2 }, retainTokens: 100 });
-    const [, , kept] = bed.say(user(6_000), calls(["a"]), result("a", 2_500));
+  it("[C30] [DSH-067] re-based: a protected result is left whole, and one summary does it", async () => {
+    const bed = turns(bedOf({ retainTokens: 100 }), 30);
+    const [, kept] = bed.say(calls(["a"]), result("a", 30_000));
     const { summarizer, seen } = writer();
     await compacted(bed, summarizer, {}, { batch: bed.batch(user(9)) });
     expect(seen).toHaveLength(1);
     expect(bed.rows("compaction/prune")).toEqual([]);
-    expect(JSON.parse(new TextDecoder().decode(bed.log.body(kept!)))).toEqual(result("a", 2_500));
+    expect(bed.shown().at(-1)).toEqual(result("a", 30_000));
+    expect(bed.items().at(-1)!.body).toBe(kept);
   });
 
   it("[C30] a landed prune stays when no summary follows", async () => {
-    const bed = turns(bedOf({ ...small, retainTokens: 8_000 }), 3);
-    group(bed, "a");
-    bed.say(user(7_900));
-    const { ended } = await compacted(bed, byCode);
-    expect(ended).toMatchObject({ outcome: "failed", progress: true });
-    expect(ended!.rungs[0]).toBe("prune");
-    expect(bed.tip.gen).toBeGreaterThanOrEqual(1);
+    const bed = bedOf(small);
+    bed.say(calls(["a"]), result("a", 20_000), user(79_000));
+    const { summarizer } = writer([broke("http"), broke("http"), broke("http")]);
+    const { ended } = await compacted(bed, summarizer);
+    expect(ended).toMatchObject({ outcome: "failed", rungs: ["prune"], progress: true });
+    expect(bed.tip.gen).toBe(1);
   });
 });
 
-describe("rounds", () => {
-  it("[C31] one more checkpoint after the first, with half the tail, and no more", async () => {
-    const bed = turns(bedOf({ retainTokens: 3_600, summary: { maxTokens: 5_000 } }), 60);
-    const heavy = { envelope: { tokens: 5_000, bytes: 0 } };
-    const { summarizer, seen } = writer();
-    const { ended, run } = await compacted(bed, summarizer, {}, heavy);
-    // Half of what 5,000 of envelope leave below the threshold is 1,500: a first tail of 1,600.
-    expect(run.checkpoints).toHaveLength(1);
-    expect(ended!.outcome).toBe("done");
-    expect(seen).toHaveLength(1);
-    const tight = turns(bedOf({ retainTokens: 3_600, thresholdRatio: 0.3 }), 60);
-    const twice = writer();
-    const two = await compacted(tight, twice.summarizer, {}, { envelope: { tokens: 1_500, bytes: 0 } });
-    expect(two.run.checkpoints.length).toBeLessThanOrEqual(2);
-    expect(twice.seen.length).toBe(two.run.checkpoints.length);
-  });
+/** A tail that one round can not shorten enough: 60,000 and 12,000 behind ten turns. */
+function stubborn(compactionRetries: number): Bed {
+  const bed = turns(bedOf({ compactionRetries }), 10);
+  bed.say(user(59_988), reply(11_988));
+  return bed;
+}
 
-  it("[C31] compactionRetries 0 is a single round", async () => {
-    for (const [compactionRetries, rounds] of [
-      [0, 1],
-      [1, 2],
-      [3, 4],
-    ] as const) {
-      const bed = turns(
-        bedOf({
-          compactionRetries,
-          thresholdRatio: 0.05,
-          runwayRatio: 0,
-          retainTokens: 4_000,
-          boundary: "pair",
-        }),
-        49,
-      );
-      const { run } = await compacted(bed, byCode, {}, { envelope: { tokens: 300, bytes: 0 } });
-      expect(run.checkpoints.length).toBeLessThanOrEqual(rounds);
-    }
+describe("rounds", () => {
+  it.each([
+    [0, 1],
+    [1, 2],
+    [5, 2],
+  ])(
+    "[C31] compactionRetries %i: %i checkpoints, each further one with half the tail, until it is enough",
+    async (retries, rounds) => {
+      const bed = stubborn(retries);
+      const { summarizer, seen } = writer();
+      const { ended, run } = await compacted(bed, summarizer);
+      expect(run.checkpoints).toHaveLength(rounds);
+      expect(seen).toHaveLength(rounds);
+      expect(ended).toMatchObject({
+        outcome: "done",
+        rungs: Array.from({ length: rounds }, () => "summary"),
+      });
+      expect(bed.items().length).toBe(rounds === 1 ? 3 : 2);
+    },
+  );
+
+  it("[C31] is enough after one where that leaves the runway", async () => {
+    const bed = turns(bedOf(), 50);
+    const { run } = await compacted(bed, writer().summarizer, {}, { envelope: { tokens: 50_000, bytes: 0 } });
+    expect(run.checkpoints).toHaveLength(1);
   });
 
   it("[C32] a request that still does not fit the ceiling gets one round more, which keeps one unit", async () => {
-    const bed = turns(bedOf({ compactionRetries: 0, retainTokens: 1_000 }), 20);
-    bed.say(user(588), reply(3_388), user(4_988), reply(88));
-    const { ended, run } = await compacted(bed, byCode, {}, { batch: bed.batch(user(3_000)) });
+    const bed = stubborn(0);
+    const { ended, run } = await compacted(bed, byCode, {}, { batch: bed.batch(user(30_000)) });
     expect(run.checkpoints).toHaveLength(2);
-    expect(bed.items().length).toBe(1);
+    expect(bed.items().map(({ kind }) => kind)).toEqual(["checkpoint"]);
     expect(ended).toMatchObject({ outcome: "done", rungs: ["extractive", "extractive"] });
   });
 });
 
 describe("what is not worth it", () => {
+  /** A span of 9,000 in front of one message of 75,000. */
+  function lopsided(): Bed {
+    const bed = bedOf({ boundary: "pair" });
+    bed.say(user(5_988), reply(2_988), user(74_988));
+    return bed;
+  }
+
   it("[C23] [OH-010] a span that could not free a tenth of the threshold is left alone, no model called", async () => {
-    const bed = turns(bedOf({ retainTokens: 4_000, boundary: "pair" }), 2);
-    bed.say(user(7_900));
+    const bed = bedOf();
+    bed.say(user(2_000), reply(2_000), user(79_000));
     const { summarizer, seen } = writer();
     const { ended } = await compacted(bed, summarizer);
     expect(ended).toMatchObject({ outcome: "failed", reason: "not-relieved", rungs: [], progress: false });
@@ -128,41 +123,32 @@ describe("what is not worth it", () => {
   });
 
   it("[C23] a checkpoint that frees less than that does not land, unless the request would not fit", async () => {
-    const long = "word ".repeat(200); // 1,000 tokens and its frame, in place of 1,500
-    const bed = () => {
-      const made = bedOf({ retainTokens: 4_000, boundary: "pair", prune: { protectGroups: 0 } });
-      made.say(user(688), reply(788), user(7_000));
-      return made;
-    };
-    const calm = bed();
-    const { summarizer } = writer([], {});
-    Object.assign(summarizer, {
-      call: async () => ({
-        ok: true,
-        ms: 1,
-        reply: { text: long, toolCalls: 0, finish: "stop", finishReason: "stop" },
-      }),
-    });
-    const first = await compacted(calm, summarizer);
+    const calm = lopsided();
+    const { ended } = await compacted(calm, writer([wrote("word ".repeat(300))]).summarizer);
     expect(calm.tip.gen).toBe(0);
-    expect(first.ended).toMatchObject({ outcome: "failed", progress: false });
-    const tight = bed();
-    const second = await compacted(tight, byCode, {}, { batch: tight.batch(user(1_400)) });
-    expect(second.run.checkpoints.length).toBeGreaterThan(0);
+    expect(ended).toMatchObject({ outcome: "failed", reason: "not-worth", progress: false });
+    expect(calm.rows("compaction/attempt").map(({ meta }) => [meta.outcome, meta.reason])).toEqual([
+      ["refused", "not-worth"],
+      ["refused", "not-worth"],
+    ]);
+    const tight = lopsided();
+    const { run } = await compacted(
+      tight,
+      writer([wrote("word ".repeat(300))]).summarizer,
+      {},
+      { batch: tight.batch(user(20_000)) },
+    );
+    expect(run.rungs[0]).toBe("summary");
   });
 
   it("[C23] [GEM-012] a summary that is not smaller than its span leaves everything as it was", async () => {
-    const bed = turns(bedOf(), 41);
+    const bed = lopsided();
     const before = bed.shown();
-    const { summarizer } = writer();
-    Object.assign(summarizer, {
-      call: async () => ({
-        ok: true,
-        ms: 1,
-        reply: { text: "w ".repeat(9_000), toolCalls: 0, finish: "stop", finishReason: "stop" },
-      }),
-    });
-    const { ended } = await compacted(bed, summarizer, { trigger: "manual" });
+    const { ended } = await compacted(
+      bed,
+      writer([wrote("word ".repeat(2_000)), wrote("word ".repeat(2_000))]).summarizer,
+      { trigger: "manual" },
+    );
     expect(bed.shown()).toEqual(before);
     expect(ended).toMatchObject({ outcome: "failed", reason: "over-cap" });
   });
@@ -177,7 +163,7 @@ describe("the end of an invocation", () => {
       trigger: "pressure",
       outcome: "done",
       rungs: ["extractive"],
-      tokensBefore: 10_000,
+      tokensBefore: 100_000,
     });
     expect(ended!.tokensAfter).toBe(bed.snapshot().measure.tokens);
   });

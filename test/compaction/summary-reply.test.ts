@@ -25,30 +25,30 @@ describe("a summary reply", () => {
 
   const refusals: [string, ModelReply, Refused][] = [
     [
-      "[DSH-097] [OC-023] [B37] with a tool call beside the text (re-based: refused, never executed)",
+      "[DSH-097] [OC-023] [report B37] with a tool call beside the text (re-based: refused, never executed)",
       reply("A fine summary.", { toolCalls: 1 }),
       "tool-call",
     ],
-    ["[B37] that stopped for a tool", reply("", { finish: "tool", finishReason: "tool_use" }), "tool-call"],
+    ["[report B37] that stopped for a tool", reply("", { finish: "tool", finishReason: "tool_use" }), "tool-call"],
     ["that writes a call as JSON", reply('{"name":"bash","arguments":{"command":"ls"}}'), "tool-call"],
     ["[DSH-099] [PI-021] that was cut at the output cap", reply("A fine summary that", cut), "truncated"],
     ["[CLI-013] whose output went into thinking", reply("", cut), "truncated"],
-    ["[DSH-100] [KIMI-015] [KIMI-016] [B36] of thinking alone", reply(""), "empty"],
-    ["[KIMI-014] [B42] of blanks", reply(" \n\t "), "empty"],
+    ["[DSH-100] [KIMI-015] [KIMI-016] [report B36] of thinking alone", reply(""), "empty"],
+    ["[KIMI-014] [report B42] of blanks", reply(" \n\t "), "empty"],
     [
       "[DSH-101] of an image alone (re-based: media never reach the text)",
       reply("![](data:image/png;base64,AAAA)"),
       "markup-only",
     ],
     [
-      "[B39] of tool markup",
+      "[report B39] of tool markup",
       reply(
         '<function_calls>\n<invoke name="ls"><parameter name="path">/a</parameter></invoke>\n</function_calls>',
       ),
       "markup-only",
     ],
     [
-      "[B39] of thinking written into the text",
+      "[report B39] of thinking written into the text",
       reply("<think>Let me see what happened.</think>"),
       "markup-only",
     ],

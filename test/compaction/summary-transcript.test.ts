@@ -10,7 +10,7 @@ describe("the transcript shape", () => {
   const sent = (messages: Parameters<typeof transcriptRequest>[0]["messages"]): string =>
     (parsed(transcriptRequest({ ...base, messages })).messages[0] as { content: string }).content;
 
-  it("[C83] [B43] is one user message that ends with the directive, with nothing of the session's envelope", () => {
+  it("[C83] [report B43] is one user message that ends with the directive, with nothing of the session's envelope", () => {
     const body = parsed(transcriptRequest({ ...base, messages: [user("hi"), assistant("ho")] }));
     expect(Object.keys(body).sort()).toEqual([
       "max_completion_tokens",

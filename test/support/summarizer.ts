@@ -1,7 +1,6 @@
 /** A scripted writer of summaries for the engine in memory: no upstream, no clock of its own. */
-import type { Run } from "../../src/compaction/run.ts";
-import { conclude, type Ended, type Invocation, runCompaction } from "../../src/compaction/run.ts";
-import type { Summarizer } from "../../src/compaction/run-summary.ts";
+import type { Ended, Invocation, Run, Summarizer } from "../../src/compaction/invocation.ts";
+import { conclude, runCompaction } from "../../src/compaction/run.ts";
 import { holds } from "../../src/compaction/transaction.ts";
 import type { CallResult, Capacity, ModelReply } from "../../src/providers/provider.ts";
 import { type Bed, entered, invocation, textOf } from "./engine.ts";

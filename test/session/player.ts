@@ -1,0 +1,331 @@
+/** Plays random deeds on a world: what a harness, a person, a provider and the platform may do, in any order. */
+import fc from "fast-check";
+import { expect } from "vitest";
+import type { Meta } from "../../src/log/events.ts";
+import { append } from "../../src/session/append.ts";
+import { openBranch } from "../../src/session/branches.ts";
+import { configure } from "../../src/session/configure.ts";
+import { storedEnvelope } from "../../src/session/envelope.ts";
+import type { Prepared } from "../../src/session/landing.ts";
+import { cancel, compactManually, undoNewest } from "../../src/session/manual.ts";
+import { recover } from "../../src/session/overflow.ts";
+import { prepare } from "../../src/session/prepare.ts";
+import { renderSurface } from "../../src/session/render.ts";
+import { inProgress } from "../../src/session/steps.ts";
+import { textOf } from "../support/naive-messages.ts";
+import { type Sent, sign } from "../support/requests.ts";
+import { bytesOf } from "../support/talk.ts";
+import { routes, type World } from "../support/world.ts";
+import { modelAnswer, overflowReport } from "./answers.ts";
+import { envelopeOf, settingsOf } from "./choices.ts";
+import { items, raws, Speaker } from "./speaker.ts";
+import type { Watcher } from "./watcher.ts";
+
+const kinds = {
+  work: 6,
+  append: 5,
+  prepare: 7,
+  reply: 7,
+  settle: 6,
+  fork: 2,
+  manual: 2,
+  undo: 2,
+  cancel: 1,
+  abort: 1,
+  overflow: 3,
+  configure: 2,
+  restart: 1,
+  pass: 1,
+  illegal: 1,
+} as const;
+type Kind = keyof typeof kinds;
+
+/** `a` and `b` pick among what there is, `size` a length, `bits` variants. */
+export interface Deed {
+  do: Kind;
+  a: number;
+  b: number;
+  size: number;
+  bits: number;
+}
+
+export const deed: fc.Arbitrary<Deed> = fc.record({
+  do: fc.oneof(
+    ...Object.entries(kinds).map(([kind, weight]) => ({ weight, arbitrary: fc.constant(kind as Kind) })),
+  ),
+  a: fc.nat(99),
+  b: fc.nat(99),
+  size: fc.nat(99),
+  bits: fc.nat(255),
+});
+
+/** A request that went out, and what is needed to answer it. */
+export interface Request extends Sent {
+  branch: number;
+  prepareId: string;
+}
+
+const MOST_BRANCHES = 6;
+
+export class Player {
+  readonly world: World;
+  readonly watcher: Watcher;
+  private readonly speaker: Speaker;
+  private readonly requests: Request[] = [];
+
+  constructor(world: World, watcher: Watcher) {
+    this.world = world;
+    this.watcher = watcher;
+    this.speaker = new Speaker(world.dialect);
+  }
+
+  async play(deed: Deed): Promise<void> {
+    await this[deed.do](deed);
+  }
+
+  private get naive() {
+    return this.watcher.naive;
+  }
+
+  /** A branch: mostly the newest, which is the one in use. */
+  private pick(a: number) {
+    const all = [...this.naive.branches.values()];
+    return (a < 60 ? all.at(-1) : all[a % all.length])!;
+  }
+
+  // --- deeds
+
+  /** A few whole steps in a row, as a harness at work makes them. */
+  private async work(deed: Deed): Promise<void> {
+    for (let step = 0; step < 4; step++) {
+      const a = deed.a < 60 ? 1 + 4 * step : deed.a;
+      const next = { ...deed, a, b: (deed.b + 17 * step) % 100, size: deed.size + step };
+      await this.prepare(next);
+      for (let n = 0; this.world.calls.length > 0 && n < 6; n++) await this.settle({ ...next, a: n });
+      await this.watcher.check();
+      await this.reply({ ...next, bits: deed.bits | 4, b: deed.b + step });
+      await this.watcher.check();
+    }
+  }
+
+  private async append(deed: Deed): Promise<void> {
+    const branch = this.pick(deed.a);
+    const messages = this.speaker.batch(this.naive.nodes.get(branch.head), deed, false);
+    const strict = (deed.bits & 64) !== 0;
+    const list = items(messages, deed);
+    const outcome = this.world.do((core) =>
+      append(core, { branch: branch.name, items: list, strict, expect: branch.head }, () => undefined),
+    );
+    if (!outcome.ok) expect([strict, outcome.code]).toEqual([true, "open-calls"]);
+  }
+
+  private async prepare(deed: Deed): Promise<void> {
+    const branch = this.pick(deed.a);
+    const names = Object.keys(routes);
+    const route = deed.size % 9 === 0 ? names[deed.b % names.length] : undefined;
+    const envelope = envelopeOf(deed, branch.envelope.hash === "");
+    const messages = raws(this.speaker.batch(this.naive.nodes.get(branch.head), deed, true), deed);
+    const strict = (deed.bits & 240) === 240;
+    const maxOutput = deed.size % 7 === 0 ? 300 : undefined;
+    const request = { branch: branch.name, envelope, messages, route, maxOutput, strict };
+    await this.world.start("prepare", branch.id, async (core) => {
+      try {
+        const prepared = await prepare(core, request, () => undefined);
+        this.prepared(branch.id, prepared);
+      } catch (error) {
+        this.watcher.refused("prepare", error, [
+          "irreducible",
+          "cancelled",
+          ...(strict ? ["open-calls"] : []),
+          ...OVERTAKEN,
+        ]);
+      }
+    });
+  }
+
+  private prepared(branch: number, { json, head, view, envelope }: Prepared): void {
+    const { log, core } = this.world;
+    const prepareId = String(json.prepareId);
+    const step = log.event(Number(prepareId.slice(1)))!.meta as Meta<"step/start">;
+    const parts = storedEnvelope(log, envelope).parts;
+    const request: Request = {
+      dialect: this.world.dialect,
+      route: step.route ?? "",
+      system: parts.system === undefined ? "" : textOf(parts.system),
+      tools: parts.tools === undefined ? "" : textOf(parts.tools),
+      messages: renderSurface(log, core.dialect(), head, view === 0 ? undefined : log.view(view)),
+      branch,
+      prepareId,
+    };
+    this.requests.push(request);
+    this.watcher.sent(request, head, json);
+  }
+
+  /** A request: mostly the newest of all. */
+  private request({ a, b }: Deed): Request | undefined {
+    return a < 80 ? this.requests.at(-1) : this.requests[b % Math.max(1, this.requests.length)];
+  }
+
+  private inProgress({ branch, prepareId }: Request): boolean {
+    const { step, stepDeadline, head } = this.naive.branches.get(branch)!;
+    return `p${step}` === prepareId && stepDeadline > this.world.clock && head < step;
+  }
+
+  private async reply(deed: Deed): Promise<void> {
+    const request = this.request(deed);
+    if (request === undefined) return;
+    const { route, branch: id, prepareId } = request;
+    const branch = this.naive.branches.get(id)!;
+    const thinks = request.dialect === "anthropic" && (deed.bits & 12) !== 0;
+    const message = this.speaker.reply(deed, thinks ? sign(request) : undefined);
+    const usage = { type: "usage", usage: this.usageOf(request, message, deed) };
+    const list = items([message], deed, (deed.bits & 48) === 48 ? [] : [usage]);
+    const expected = this.inProgress(request);
+    const outcome = this.world.do((core) =>
+      append(core, { branch: branch.name, items: list, prepareId, strict: false }, () => undefined),
+    );
+    expect(outcome.ok ? "" : outcome.code, `a reply on ${route}`).toBe(expected ? "" : "stale-head");
+  }
+
+  /** What the provider counts: near the price times the route's true ratio. */
+  private usageOf(request: Request, message: object, deed: Deed): object {
+    const { price } = this.naive.branches.get(request.branch)!.envelope;
+    const ratio = routes[request.route]!.ratio * (0.97 + (deed.b % 7) / 100);
+    const counted = request.messages.reduce((sum, bytes) => sum + this.naive.price(bytes), price);
+    const output = this.naive.price(bytesOf(message, false));
+    return this.speaker.talk.usage(Math.ceil(counted * ratio), Math.ceil(output * ratio));
+  }
+
+  private async abort(deed: Deed): Promise<void> {
+    const request = this.request(deed);
+    if (request === undefined) return;
+    const { name } = this.naive.branches.get(request.branch)!;
+    const list = items([], deed, [{ type: "aborted" }]);
+    const expected = this.inProgress(request);
+    const { prepareId } = request;
+    const outcome = this.world.do((core) =>
+      append(core, { branch: name, items: list, prepareId, strict: false }, () => undefined),
+    );
+    expect(outcome.ok ? "" : outcome.code).toBe(expected ? "" : "stale-head");
+  }
+
+  private async fork(deed: Deed): Promise<void> {
+    if (this.naive.branches.size >= MOST_BRANCHES) return;
+    const branch = this.pick(deed.a);
+    const path = this.naive.path(branch.head);
+    // A rewind by a few nodes, or any node of the session.
+    const all = [...this.naive.nodes.keys()];
+    const from = (deed.bits & 1) === 0 ? path.at(-1 - (deed.b % 8)) : all[deed.b % Math.max(1, all.length)];
+    const parent = path.includes(from ?? 0) && (deed.bits & 2) === 0 ? branch.name : null;
+    expect(this.world.do((core) => openBranch(core, from ?? 0, undefined, parent)).ok).toBe(true);
+  }
+
+  private async manual(deed: Deed): Promise<void> {
+    const branch = this.pick(deed.a);
+    const busy = branch.claim !== "" || (branch.step !== 0 && branch.stepDeadline > this.world.clock);
+    await this.world.start("manual", branch.id, async (core) => {
+      try {
+        const outcome = await compactManually(core, branch.name, this.speaker.name());
+        expect(busy).toBe(false);
+        if (outcome.summarySeq !== undefined) this.watcher.count("manual summaries");
+      } catch (error) {
+        this.watcher.refused("manual", error, busy ? ["busy"] : ["cancelled", "surface-changed", "summary"]);
+      }
+    });
+  }
+
+  private async undo(deed: Deed): Promise<void> {
+    const branch = this.pick(deed.a);
+    const busy = branch.claim !== "" || (branch.step !== 0 && branch.stepDeadline > this.world.clock);
+    const outcome = this.world.do((core) => undoNewest(core, branch.name));
+    if (outcome.ok) this.watcher.count("undos");
+    else expect(outcome.code).toBe(busy ? "busy" : "nothing-to-undo");
+  }
+
+  private async cancel(deed: Deed): Promise<void> {
+    const branch = this.pick(deed.a);
+    const outcome = this.world.do((core) => cancel(core, branch.name));
+    const open = (branch.claim === "" ? 0 : 1) + (branch.step === 0 ? 0 : 1);
+    expect(outcome.ok && (outcome.value.cancelled as unknown[]).length).toBe(open);
+    await this.world.rest();
+  }
+
+  private async overflow(deed: Deed): Promise<void> {
+    const request = this.request(deed);
+    if (request === undefined) return;
+    const { name } = this.naive.branches.get(request.branch)!;
+    const expected = this.inProgress(request);
+    const counted = request.messages.reduce((sum, bytes) => sum + this.naive.price(bytes), 0);
+    const report = { branch: name, prepareId: request.prepareId, ...overflowReport(request, counted, deed) };
+    await this.world.start("overflow", request.branch, async (core) => {
+      try {
+        const recovery = await recover(core, report);
+        if (recovery.action === "none") return;
+        const { head, view } = recovery;
+        request.messages = renderSurface(
+          this.world.log,
+          core.dialect(),
+          head,
+          view === 0 ? undefined : this.world.log.view(view),
+        );
+        this.watcher.count("overflow retries");
+        this.watcher.sent(request, head, undefined);
+      } catch (error) {
+        this.watcher.refused("overflow", error, expected ? ["irreducible"] : ["stale-head"]);
+      }
+    });
+  }
+
+  private async configure(deed: Deed): Promise<void> {
+    const outcome = this.world.do((core) => configure(core, settingsOf(deed)));
+    expect(outcome).toEqual({ ok: true, value: false });
+  }
+
+  private async restart(): Promise<void> {
+    if (this.world.calls.length > 0) this.watcher.count("restarts inside a call");
+    this.world.restart();
+    for (const branch of this.world.log.branches()) expect(branch.claim).toBe("");
+  }
+
+  private async pass(deed: Deed): Promise<void> {
+    this.world.pass([1_000, 30_000, 80_000, 1_000_000][deed.b % 4]!);
+    const open = this.world.log.branches().filter((branch) => inProgress(branch, this.world.clock));
+    expect(this.world.log.branches().filter(({ step }) => step !== 0)).toEqual(open);
+    await this.world.rest();
+  }
+
+  private async settle(deed: Deed): Promise<void> {
+    const { calls } = this.world;
+    const call = calls[deed.a % Math.max(1, calls.length)];
+    if (call === undefined) return;
+    const { epoch } = this.world.core.parts;
+    if (call.epoch !== epoch) this.watcher.count("late replies after a restart");
+    if (call.signal.aborted) this.watcher.count("late replies after a cancel");
+    await this.world.settle(call, modelAnswer(deed, call.signal.aborted, this.speaker.name()));
+  }
+
+  /** What must be refused, and leave no trace. */
+  private async illegal(deed: Deed): Promise<void> {
+    const branch = this.pick(deed.a);
+    const { log } = this.world;
+    const end = log.end();
+    const orphan = this.speaker.talk.results(["call_0"], "lost", { joined: true, media: false, says: false });
+    const say = (list: ReturnType<typeof items>, prepareId?: string) =>
+      this.world.do((core) =>
+        append(core, { branch: branch.name, items: list, prepareId, strict: false }, () => undefined),
+      );
+    const tries = [
+      () => say(items(orphan, deed)),
+      () => say(items([this.speaker.talk.user("x")], deed), "p999999"),
+      () => say(items([{ role: "nobody", content: "x" }], deed)),
+      () => say(items([], deed, [{ type: "aborted" }])),
+      () => this.world.do((core) => openBranch(core, end + 5, undefined, null)),
+      () => this.world.do((core) => openBranch(core, branch.head, branch.name, null)),
+    ];
+    const outcome = tries[deed.b % tries.length]!();
+    expect([outcome.ok, log.end()]).toEqual([false, end]);
+  }
+}
+
+/** Refusals of a prepare that another request overtook while it waited: what it brings no longer fits behind the head. */
+const OVERTAKEN = ["result-without-call", "late-result", "bad-message"];

@@ -1,0 +1,73 @@
+/**
+ * Random sessions: everything that a harness, a person, a provider and the platform may do to one, in any order, with the
+ * model's answers coming when they like. After every step everything that can be recomputed is. A failure prints its
+ * seed; `RUNS` multiplies the runs.
+ */
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { type DialectName, dialectNames } from "../../src/dialects/dialect.ts";
+import type { EventLog } from "../../src/log/event-log.ts";
+import { createIdempotency, type Idempotency } from "../../src/log/idempotency.ts";
+import { createMemoryLog } from "../../src/log/memory-log.ts";
+import { migrate } from "../../src/log/migrations.ts";
+import { createSqliteLog } from "../../src/log/sqlite-log.ts";
+import { memoryIdempotency, World } from "../support/world.ts";
+import { type Deed, deed, Player } from "./player.ts";
+import { Watcher } from "./watcher.ts";
+
+const times = Math.max(1, Number((env as { RUNS?: string }).RUNS ?? 1));
+
+async function run(
+  log: EventLog,
+  idempotency: Idempotency,
+  dialect: DialectName,
+  deeds: readonly Deed[],
+  counts: Map<string, number>,
+): Promise<void> {
+  const world = new World(log, idempotency, dialect);
+  const watcher = new Watcher(world, counts);
+  const player = new Player(world, watcher);
+  try {
+    await watcher.check();
+    for (const one of deeds) {
+      await player.play(one);
+      await watcher.check();
+    }
+  } finally {
+    await world.close();
+  }
+  await watcher.check();
+  expect(world.operations).toEqual([]);
+  expect(log.claims()).toEqual([]);
+  await watcher.checkAllPast();
+  watcher.tally();
+}
+
+const deeds = fc.array(deed, { minLength: 10, maxLength: 40, size: "max" });
+
+describe.each(dialectNames)("a session in %s", (dialect) => {
+  it("[B14] [T10] keeps every promise after every step, whatever happens to it", {
+    timeout: 600_000,
+  }, async () => {
+    const counts = new Map<string, number>();
+    await fc.assert(
+      fc.asyncProperty(deeds, (some) => run(createMemoryLog(), memoryIdempotency(), dialect, some, counts)),
+      { numRuns: 40 * times },
+    );
+    console.log(dialect, JSON.stringify(Object.fromEntries([...counts].sort())));
+  });
+
+  it("[B14] [T10] does so on a real database too", { timeout: 600_000 }, async () => {
+    await fc.assert(
+      fc.asyncProperty(deeds, (some) =>
+        runInDurableObject(env.SESSIONS.get(env.SESSIONS.newUniqueId()), (_, { storage }) => {
+          storage.transactionSync(() => migrate(storage.sql));
+          return run(createSqliteLog(storage), createIdempotency(storage.sql), dialect, some, new Map());
+        }),
+      ),
+      { numRuns: 4 * times },
+    );
+  });
+});

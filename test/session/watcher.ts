@@ -1,0 +1,215 @@
+/**
+ * What must hold after every step of a random session, checked against the naive projections, and what was seen on
+ * the way: Surfaces of the past, requests that went out, how often each thing happened.
+ */
+import { expect } from "vitest";
+import { violations } from "../../src/dialects/legal.ts";
+import type { Meta } from "../../src/log/events.ts";
+import { surfaceWeight } from "../../src/projections/surface.ts";
+import { audit } from "../../src/session/audit.ts";
+import { currentPressure } from "../../src/session/pressure.ts";
+import { surfaceAnswer } from "../../src/session/read.ts";
+import type { Json } from "../../src/session/render.ts";
+import { Naive, type NaiveItem } from "../support/naive.ts";
+import { textOf } from "../support/naive-messages.ts";
+import {
+  endsInResults,
+  faultsOf,
+  isReply,
+  leadingSignature,
+  type Sent,
+  thinkingFaults,
+} from "../support/requests.ts";
+import { codeOf, meter, type OpenCall, routes, type World } from "../support/world.ts";
+
+interface Past {
+  branch: string;
+  at: number;
+  text: string;
+}
+
+/** Past Surfaces that are asked for again after each step. */
+const ASKED_AGAIN = 2;
+
+export class Watcher {
+  naive: Naive;
+  readonly counts: Map<string, number>;
+  private readonly world: World;
+  private readonly past: Past[] = [];
+  private readonly shown = new Map<number, { text: string; seen: number }>();
+  private readonly judged = new Set<OpenCall>();
+  private step = 0;
+
+  constructor(world: World, counts: Map<string, number>) {
+    this.world = world;
+    this.counts = counts;
+    this.naive = this.recomputed();
+  }
+
+  count(what: string): void {
+    this.counts.set(what, (this.counts.get(what) ?? 0) + 1);
+  }
+
+  private recomputed(): Naive {
+    return new Naive(this.world.log, this.world.core.dialect(), meter);
+  }
+
+  /** A refusal of a kind that may happen here goes on to the caller; anything else fails the test. */
+  refused(what: string, error: unknown, allowed: readonly string[]): never {
+    const code = codeOf(error);
+    expect(allowed, `${what} refused: ${String(error)}`).toContain(code);
+    this.count(`${what}: ${code}`);
+    throw error;
+  }
+
+  /** A request as it goes to the model: legal as a whole, its thinking its own, no larger than the window. */
+  sent(request: Sent & { branch: number }, head: number, answer: Json | undefined): void {
+    this.count("requests");
+    const naive = this.recomputed();
+    const empty = request.messages.length === 0;
+    expect(empty ? [] : faultsOf(request), `a request on ${request.route}`).toEqual([]);
+    this.checkLoopThinking(request, head, naive);
+    if (answer === undefined) return;
+    const compaction = answer.compaction as { rungs: string[]; outcome: string } | null;
+    for (const rung of compaction?.rungs ?? []) this.count(`rung ${rung}`);
+    const { window, ratio } = routes[request.route]!;
+    const settings = this.world.core.settings();
+    if (settings.effective.auto !== true || window === undefined) return;
+    const price = naive.branches.get(request.branch)!.envelope.price;
+    const tokens = request.messages.reduce((sum, bytes) => sum + naive.price(bytes), price);
+    expect(tokens * ratio, "tokens of a request against its window").toBeLessThanOrEqual(window);
+  }
+
+  /** Where thinking is not bound, the newest reply of an open tool loop must still begin with it. */
+  private checkLoopThinking(request: Sent & { branch: number }, head: number, naive: Naive): void {
+    if (routes[request.route]?.thinkingBinding !== "none" || !endsInResults(request)) return;
+    const newest = naive.path(head).findLast((seq) => naive.nodes.get(seq)!.role === "assistant")!;
+    const { views } = naive.branches.get(request.branch)!;
+    const signature = leadingSignature(this.world.log.body(newest));
+    const switched = views.some((view) => view.kind === "route" && view.seq > newest);
+    if (signature?.split("|")[0] !== request.route || switched) return;
+    const shown = request.messages.findLast(isReply);
+    expect(shown && leadingSignature(shown), "thinking of an open tool loop").toBe(signature);
+    this.count("open loops with thinking");
+  }
+
+  async check(): Promise<void> {
+    this.step++;
+    const { log, core } = this.world;
+    this.naive = this.recomputed();
+    const result = await audit(log, { dialect: core.dialect(), meter }, () => Promise.resolve());
+    expect(result).toMatchObject({ ok: true, drift: [], seq: log.end() });
+    this.checkClaims();
+    this.checkCalls();
+    for (const branch of this.naive.branches.values()) await this.checkBranch(branch.id);
+    for (let again = 0; again < ASKED_AGAIN && this.past.length > 0; again++) {
+      await this.checkPast(this.past[(this.step * 7 + again * 13) % this.past.length]!);
+    }
+  }
+
+  async checkAllPast(): Promise<void> {
+    for (const past of this.past) await this.checkPast(past);
+  }
+
+  private async checkPast({ branch, at, text }: Past): Promise<void> {
+    const answer = await surfaceAnswer(this.world.core, branch, at).text();
+    expect(answer, `the Surface of ${branch} at ${at}`).toBe(text);
+  }
+
+  /** A claim is open only while something runs for it, in the instance that took it. */
+  private checkClaims(): void {
+    const { log, operations } = this.world;
+    expect(
+      log
+        .claims()
+        .map(({ id }) => id)
+        .sort(),
+    ).toEqual(this.naive.claims().sort());
+    for (const { branch, epoch } of log.claims()) {
+      const runs = operations.some((operation) => operation.branch === branch && operation.epoch === epoch);
+      expect(runs, `something runs for the claim on ${branch}`).toBe(true);
+    }
+    for (const { id } of log.branches()) {
+      const { head, step, envelope, route } = log.branch(id)!;
+      const naive = this.naive.branches.get(id)!;
+      expect({ head, step, envelope, route }).toEqual({
+        head: naive.head,
+        step: naive.step,
+        envelope: naive.envelope.hash,
+        route: naive.route,
+      });
+    }
+  }
+
+  /** A summary request is a request like any other: legal, and with no thinking that its prefix does not carry. */
+  private checkCalls(): void {
+    for (const call of this.world.calls) {
+      if (this.judged.has(call)) continue;
+      this.judged.add(call);
+      this.count("summary calls");
+      const body = JSON.parse(textOf(call.body)) as {
+        messages: unknown[];
+        system?: unknown;
+        tools?: unknown;
+      };
+      const { dialect, provider, model } = call.upstream;
+      const messages = body.messages.map((message) => new TextEncoder().encode(JSON.stringify(message)));
+      expect(violations(dialect, messages), "a summary request").toEqual([]);
+      void [provider, model, thinkingFaults];
+    }
+  }
+
+  private async checkBranch(id: number): Promise<void> {
+    const { log, core } = this.world;
+    const branch = log.branch(id)!;
+    const items = this.naive.items(id);
+    const gen = this.naive.standing(id).gen;
+    const text = answerOf(gen, this.naive.render(items));
+    expect(await surfaceAnswer(core, branch.name, undefined).text(), `the Surface of ${branch.name}`).toBe(
+      text,
+    );
+    expect(surfaceWeight(log, branch.head, log.view(branch.view))).toEqual(this.naive.weight(items));
+    const route = core.settings().route;
+    const { tokens, source } = currentPressure(core, branch);
+    expect({ tokens, source }).toEqual(this.naive.pressure(id, route, routes[route!]!.ratio));
+    this.checkLegal(items);
+    this.checkUnchanged(id, text);
+    this.past.push({ branch: branch.name, at: log.end(), text });
+  }
+
+  /** Legal up to the group that is open at the head. */
+  private checkLegal(items: readonly NaiveItem[]): void {
+    const end = items.findLastIndex(({ open }) => open === 0) + 1;
+    if (end === 0) return;
+    const rendered = this.naive.render(items.slice(0, end));
+    expect(violations(this.world.dialect, rendered)).toEqual([]);
+  }
+
+  /** What a branch shows changes with an event on it and no other way. */
+  private checkUnchanged(id: number, text: string): void {
+    const { log } = this.world;
+    const before = this.shown.get(id);
+    this.shown.set(id, { text, seen: log.end() });
+    if (before === undefined || before.text === text) return;
+    const since = log.read(before.seen, { limit: 10_000, maxBytes: Number.MAX_SAFE_INTEGER });
+    expect(
+      since.some((row) => row.branch === id),
+      `an event on ${id}`,
+    ).toBe(true);
+  }
+
+  /** Of the log as it stands at the end: what was reached at all. */
+  tally(): void {
+    const rows = this.world.log.read(0, { limit: 100_000, maxBytes: Number.MAX_SAFE_INTEGER });
+    for (const { type, meta } of rows) {
+      if (type === "compaction/end") this.count(`ended ${(meta as Meta<"compaction/end">).outcome}`);
+      if (type === "surface/replace") this.count(`replaced by ${(meta as Meta<"surface/replace">).kind}`);
+      if (type === "compaction/attempt")
+        this.count(`attempt ${(meta as Meta<"compaction/attempt">).reason ?? "ok"}`);
+    }
+  }
+}
+
+function answerOf(generation: number, messages: readonly Uint8Array[]): string {
+  return `{"generation":${generation},"messages":[${messages.map(textOf).join(",")}]}`;
+}
