@@ -37,6 +37,7 @@ export function localSession(meter: Meter): LocalSession {
     newId: () => `id-${++ids}`,
     fetch: () => Promise.reject(new Error("no network here")),
     callModel: () => Promise.reject(new Error("no model here")),
+    wait: () => Promise.resolve(),
     landed: () => {},
   });
   const client: Client = {

@@ -46,6 +46,8 @@ export class SessionObject extends DurableObject<Env> {
         return await answered;
       } catch (error) {
         core.forget();
+        if (this.core !== core) throw new Refusal("unknown-session", "The session was erased meanwhile.");
+        if (core.log.end() === 0) await this.drop();
         throw error;
       } finally {
         await this.settle(core);
@@ -96,6 +98,7 @@ export class SessionObject extends DurableObject<Env> {
     if (this.core !== undefined) return this.core;
     if (!isMigrated(this.ctx.storage.sql)) return undefined;
     const core = this.build();
+    core.parts.idempotency.purge(Date.now());
     closeLeftovers(core);
     return core;
   }
@@ -114,6 +117,7 @@ export class SessionObject extends DurableObject<Env> {
       newId: () => crypto.randomUUID(),
       fetch: (input, init) => fetch(input, init),
       callModel,
+      wait,
       landed: () => this.ctx.waitUntil(this.settle(this.core!)),
     });
     return this.core;
@@ -127,6 +131,7 @@ export class SessionObject extends DurableObject<Env> {
 
   /** After each operation: keeps the one alarm. */
   private async settle(core: Core): Promise<void> {
+    if (this.core !== core) return;
     const due = dueAt(core);
     if (due === undefined || due >= this.armed) return;
     this.armed = due;
@@ -138,12 +143,29 @@ export class SessionObject extends DurableObject<Env> {
     if (core === undefined) throw new Refusal("unknown-session", "There is no such session.");
     for (const running of core.running.values()) running.abort.abort();
     closeLive(this.ctx.getWebSockets(), "erased");
+    await this.drop();
+    return new Response(null, { status: 204 });
+  }
+
+  /** Leaves nothing: of an erased session, or of a first write that was refused. */
+  private async drop(): Promise<void> {
     this.core = undefined;
     this.armed = Number.POSITIVE_INFINITY;
     await this.ctx.storage.deleteAlarm();
     await this.ctx.storage.deleteAll();
-    return new Response(null, { status: 204 });
   }
+}
+
+function wait(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(done, ms);
+    signal.addEventListener("abort", done, { once: true });
+    function done(): void {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", done);
+      resolve();
+    }
+  });
 }
 
 /** For the operator's log: what broke and where. Messages of foreign errors may quote a client's data, so only ours are told. */

@@ -4,6 +4,8 @@ import type { Policy } from "./policy.ts";
 
 /** Output that is kept free when nobody says how much, in tokens. */
 const DEFAULT_RESERVE = 4_096;
+/** Output that must stay free even where nothing else helps, in tokens. */
+const LEAST_RESERVE = 1_024;
 
 /** All in provider tokens. An unknown window leaves `ceiling` out; then `threshold` is `maxContextTokens` or absent. */
 export interface Budget {
@@ -15,6 +17,8 @@ export interface Budget {
   /** What a compaction aims at: the threshold less the runway. */
   enough: number | undefined;
   reserved: number;
+  /** What a request may hold before it is refused outright: the ceiling with only the least reserve for the reply. */
+  hard: number | undefined;
   maxRequestBytes: number | undefined;
   maxImages: number | undefined;
 }
@@ -27,13 +31,15 @@ export function budgetOf(policy: Policy, capacity: Capacity, maxOutput: number |
   const room = window === undefined ? inputLimit : Math.min(inputLimit ?? window, window - reserved);
   const ceiling = room === undefined ? undefined : Math.max(1, room);
   const share = ceiling === undefined ? undefined : Math.max(1, Math.floor(policy.thresholdRatio * ceiling));
-  const threshold = least(share, policy.maxContextTokens);
+  const threshold = lesser(share, policy.maxContextTokens);
   const enough =
     threshold === undefined ? undefined : Math.max(1, Math.floor(threshold * (1 - policy.runwayRatio)));
-  return { window, ceiling, threshold, enough, reserved, maxRequestBytes, maxImages };
+  const least = window === undefined ? undefined : window - Math.min(reserved, LEAST_RESERVE);
+  const hard = ceiling === undefined ? undefined : Math.max(ceiling, lesser(inputLimit, least) ?? ceiling);
+  return { window, ceiling, threshold, enough, reserved, hard, maxRequestBytes, maxImages };
 }
 
-function least(a: number | undefined, b: number | undefined): number | undefined {
+function lesser(a: number | undefined, b: number | undefined): number | undefined {
   if (a === undefined) return b;
   return b === undefined ? a : Math.min(a, b);
 }
@@ -58,6 +64,11 @@ export function overThreshold(load: Load, budget: Budget): boolean {
 /** Whether a request of this load can be sent at all, as far as the route is known. */
 export function fits(load: Load, budget: Budget): boolean {
   return (budget.ceiling === undefined || load.tokens <= budget.ceiling) && !exceedsGauges(load, budget);
+}
+
+/** Whether a request that no rung can make smaller may still be sent: a shorter reply is better than none. */
+export function isSendable(load: Load, budget: Budget): boolean {
+  return (budget.hard === undefined || load.tokens <= budget.hard) && !exceedsGauges(load, budget);
 }
 
 /** Whether a request of this load leaves the runway that one compaction is meant to buy. */

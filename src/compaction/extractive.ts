@@ -9,7 +9,7 @@ import type { CommandFact } from "./facts/deeds.ts";
 import { filesOf } from "./facts/files.ts";
 import type { PlanItem } from "./facts/plan.ts";
 import type { RequestFact } from "./facts/requests.ts";
-import { type Facts, firstRequest, newestRequest } from "./facts.ts";
+import { type Facts, firstRequest, newestRequest, type Words } from "./facts.ts";
 import { fileList } from "./file-list.ts";
 
 type Count = (text: string) => number;
@@ -156,11 +156,14 @@ function errorsText(facts: Facts, max: number, count: Count): string {
   );
 }
 
+/** The summarizer sees no more than its span: what follows may well hold the answer. */
+const PENDING = "(Up to the end of this span nothing was written after the newest request.)";
+
 function stateText(facts: Facts, max: number, count: Count): string {
   const { latest, progress } = facts;
   const newest = newestRequest(facts);
   const open = newest !== undefined && newest.seq > (latest?.seq ?? 0);
-  const pending = open ? "\nThe newest request came after that and is not answered yet." : "";
+  const pending = open ? `\n${PENDING}` : "";
   if (latest === undefined) return "";
   const heading = "## Where the work stands, in the assistant's last words";
   const fixed = count(heading) + count(pending) + 4;
@@ -170,13 +173,24 @@ function stateText(facts: Facts, max: number, count: Count): string {
   const room = max - fixed - count(last);
   const steps = listed(
     heading,
-    progress.map(({ text }) => `- ${text}`),
+    distinct(progress.map(({ text }) => text)).flatMap((text) => (says(latest, text) ? [] : [`- ${text}`])),
     0,
     "",
     room + count(heading),
     count,
   );
   return `${steps === "" ? heading : steps}\n- ${last}`;
+}
+
+/** Each line once, at the place of its newest. */
+function distinct(lines: readonly string[]): string[] {
+  return lines.filter((line, at) => lines.lastIndexOf(line) === at);
+}
+
+/** Whether a line of the progress is the text itself, put on one line. */
+function says({ text }: Words, line: string): boolean {
+  const whole = oneLine(text, 1_024);
+  return whole === line || (line.endsWith("…") && whole.startsWith(line.slice(0, -1)));
 }
 
 /** A heading and as many of the newest entries as fit, with a note of how many do not; "" when none fits. */

@@ -61,7 +61,9 @@ export function clipped(
 ): NewForm | undefined {
   if (item.kind !== "assistant" || item.weight.bytes <= limits.over) return undefined;
   const bytes = original();
-  const base = keepThinking ? bytes : (ground.dialect.withoutThinking(bytes) ?? bytes);
+  // Thinking that has left the Surface already does not come back with the clipped form.
+  const keeps = keepThinking && item.thinking;
+  const base = keeps ? bytes : (ground.dialect.withoutThinking(bytes) ?? bytes);
   return cheaper(ground, item, clipArguments(ground.dialect, base, limits, item.seq), "clip");
 }
 

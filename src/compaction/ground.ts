@@ -52,6 +52,8 @@ export interface Ground {
 export interface Observed {
   ratio?: number;
   ceiling?: number;
+  /** The ceiling is a guess: nothing that is known explains the refusal. */
+  guessed?: boolean;
 }
 
 export interface Snapshot {

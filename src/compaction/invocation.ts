@@ -2,6 +2,7 @@
  * One invocation of the engine as plain data: what was asked, what has happened so far, and what may land. Shared by the climb (`run.ts`)
  * and the summary call (`run-summary.ts`). Pure but for reading the log.
  */
+import { createHash } from "node:crypto";
 import type { Meta, Trigger } from "../log/events.ts";
 import type { Measure } from "../projections/pressure.ts";
 import type { CallResult } from "../providers/provider.ts";
@@ -17,6 +18,8 @@ export type Summarizer =
       kind: "model";
       model: SummaryModel;
       call: (body: Uint8Array, options: { signal: AbortSignal; timeoutMs: number }) => Promise<CallResult>;
+      /** Resolves after `ms`, or at once when the signal aborts; never rejects. */
+      wait: (ms: number, signal: AbortSignal) => Promise<void>;
     };
 
 export interface Invocation {
@@ -75,6 +78,12 @@ export interface Verdict {
   generation?: number;
 }
 
+/** What the outcome of an invocation depends on beside the branch: route, policy and capacity, as one short digest. */
+export function basisOf({ route, policy, capacity }: Ground): string {
+  const basis = JSON.stringify([route, policy, capacity]);
+  return createHash("sha256").update(basis).digest("hex").slice(0, 16);
+}
+
 /** How the invocation ended, as the log tells it. */
 export function endingOf(run: Run, verdict: Verdict = {}): Ended {
   const { invocation, before, rungs } = run;
@@ -93,6 +102,7 @@ export function endingOf(run: Run, verdict: Verdict = {}): Ended {
     tokensBefore: before.measure.tokens,
     tokensAfter: after.tokens,
     progress,
+    basis: basisOf(run.ground),
   };
 }
 

@@ -17,7 +17,7 @@ export const pruneSchema = z
     head: count,
     tail: count,
     protectGroups: count,
-    exemptTools: z.array(z.string().min(1)).max(64),
+    exemptTools: z.array(z.string().min(1).max(128)).max(64),
   })
   .partial();
 

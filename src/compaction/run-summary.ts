@@ -2,12 +2,10 @@
  * One checkpoint for one span: calls a model as often as the budgets allow, checks what it wrote, commits once; code writes the checkpoint where
  * no model may or can. Awaits only the model; what it commits was validated after the await.
  */
-import { createHash } from "node:crypto";
 import { type Attempt, type Meta, metaOf } from "../log/events.ts";
 import { METER_VERSION, PER_MESSAGE } from "../meter/price.ts";
 import type { SurfaceItem } from "../projections/surface.ts";
 import { weighForm } from "../projections/weigh.ts";
-import type { CallResult } from "../providers/provider.ts";
 import { type FrameLabel, frameCheckpoint, frameRoom, RENDER_VERSION } from "./checkpoint.ts";
 import { extractiveCheckpoint } from "./extractive.ts";
 import { type Facts, firstRequest, foldFacts, newestRequest } from "./facts.ts";
@@ -16,11 +14,17 @@ import type { Snapshot } from "./ground.ts";
 import { mayLand, type Run, type Summarizer, snapshotOf } from "./invocation.ts";
 import { planOfCut, type SpanPlan } from "./plan.ts";
 import { buildCall, planCall, type SummaryBody, type SummaryModel } from "./summary-call.ts";
+import { evidenceOf } from "./summary-evidence.ts";
 import { checkReply } from "./summary-reply.ts";
 import { commitCheckpoint, holds, recordAttempt } from "./transaction.ts";
 
 /** A single attempt gets no longer than this, and never longer than what is left of `maxWaitMs`. */
 const ATTEMPT_MS = 90_000;
+
+const PAUSE_MS = 500;
+
+/** Tokens of text below which no model is asked: it could say nothing in them that code does not. */
+const LEAST_TEXT = 32;
 
 /** A span on its way to a checkpoint: what was read of it before the first await. */
 export interface Draft {
@@ -72,6 +76,7 @@ async function summarizeByModel(
   const { ground } = run;
   let lesson: Lesson | undefined = {};
   while (lesson !== undefined && run.paid < ground.policy.maxPaidCalls && run.deadline > ground.now()) {
+    if (!holds(ground, run.invocation.compaction)) return false;
     const next = prepareCall(run, snapshot, plan, summarizer.model, lesson);
     if (next === undefined) {
       run.failure = "no-room";
@@ -79,6 +84,8 @@ async function summarizeByModel(
     }
     const outcome = await attempt(run, next, summarizer);
     if (outcome === "landed") return true;
+    if (typeof outcome === "object" && "again" in outcome && outcome.again === "same")
+      await pause(run, summarizer);
     lesson = outcome === "over" ? undefined : learn(lesson, outcome, next);
   }
   return false;
@@ -101,13 +108,20 @@ function prepareCall(
   const { ground } = run;
   let draft = draftOf(run, snapshot, plan);
   let frame = framePrice(run, draft, model.route);
-  const shape = planCall(ground, model, draft.items, plan.cap - frame, lesson.window);
+  let shape =
+    plan.cap - frame < LEAST_TEXT
+      ? undefined
+      : planCall(ground, model, draft.items, plan.cap - frame, lesson.window);
   if (shape === undefined) return undefined;
   if (shape.nodes < draft.items.length) {
     const shorter = planOfCut(ground, snapshot, shape.nodes);
-    if (shorter === undefined) return undefined;
+    // What could not land even if it cost nothing is not paid for.
+    if (shorter === undefined || !mayLand(run, snapshot, shorter.span.tokens)) return undefined;
     draft = draftOf(run, snapshot, shorter);
     frame = framePrice(run, draft, model.route);
+    const room = Math.floor(shorter.cap - frame);
+    if (room < LEAST_TEXT) return undefined;
+    shape = { ...shape, maxTokens: Math.min(shape.maxTokens, room) };
   }
   const request = buildCall(ground, model, draft.items, shape, lesson.correction);
   return { draft, frame, request };
@@ -120,7 +134,8 @@ async function attempt(run: Run, { draft, frame, request }: NextCall, summarizer
   run.paid++;
   const timeoutMs = Math.max(1, Math.min(ATTEMPT_MS, run.deadline - ground.now()));
   const result = await summarizer.call(request.body, { signal: invocation.signal, timeoutMs });
-  const evidence = evidenceOf(run, draft, summarizer.model.route, request, result);
+  const call = { compaction: invocation.compaction, span: draft.plan.span, route: summarizer.model.route };
+  const evidence = evidenceOf(call, request, result);
   const held = holds(ground, invocation.compaction);
   if (!result.ok) {
     failed(run, evidence, result.reason);
@@ -148,6 +163,13 @@ function learn(lesson: Lesson, outcome: Exclude<Outcome, string>, { draft }: Nex
   }
   if (outcome.again === "same") return lesson;
   return { ...lesson, window: Math.floor(0.7 * (lesson.window ?? draft.plan.span.tokens)) };
+}
+
+/** Before the same call again: a provider that refuses for load needs a moment. Never beyond the deadline. */
+function pause(run: Run, summarizer: Model): Promise<void> {
+  const { ground, invocation, deadline, paid } = run;
+  const ms = Math.max(0, Math.min(PAUSE_MS * 2 ** (paid - 1), deadline - ground.now()));
+  return summarizer.wait(ms, invocation.signal);
 }
 
 function failed(run: Run, evidence: Attempt, reason: string): void {
@@ -213,13 +235,13 @@ function commit(
 ): boolean {
   const { ground, invocation } = run;
   const { plan, items, facts } = draft;
-  const now = snapshotOf(run);
-  const bytes = ground.dialect.userText(written.framed);
-  const weight = weighForm(ground.dialect, ground.meter, bytes);
   const reject = (reason: string): boolean => {
     failed(run, { ...written.evidence, outcome: "refused" }, reason);
     return false;
   };
+  const now = lookAgain(run, () => reject("superseded"));
+  const bytes = ground.dialect.userText(written.framed);
+  const weight = weighForm(ground.dialect, ground.meter, bytes);
   if (!mayLand(run, now, plan.span.tokens - weight.price)) return reject("not-worth");
   const meta: Meta<"compaction/summary"> = {
     compaction: invocation.compaction,
@@ -248,29 +270,12 @@ function commit(
   return true;
 }
 
-function evidenceOf(
-  run: Run,
-  draft: Draft,
-  route: string,
-  request: SummaryBody,
-  result: CallResult,
-): Attempt {
-  const evidence: Attempt = {
-    compaction: run.invocation.compaction,
-    purpose: "compaction",
-    route,
-    shape: request.shape,
-    span: draft.plan.span,
-    outcome: result.ok ? "ok" : "failed",
-    ms: result.ms,
-    digest: createHash("sha256").update(request.body).digest("hex"),
-  };
-  if (!result.ok) return result.status === undefined ? evidence : { ...evidence, status: result.status };
-  const { requestId, model: answered, usage } = result.reply;
-  return {
-    ...evidence,
-    ...(requestId === undefined ? {} : { requestId }),
-    ...(answered === undefined ? {} : { model: answered }),
-    ...(usage === undefined ? {} : { usage }),
-  };
+/** The state after the await. A request that can no longer be prepared ends the invocation; its reply was paid for all the same. */
+function lookAgain(run: Run, lost: () => void): Snapshot {
+  try {
+    return snapshotOf(run);
+  } catch (error) {
+    lost();
+    throw error;
+  }
 }

@@ -4,7 +4,7 @@
  */
 import { Refusal } from "../failure.ts";
 import type { View } from "../log/event-log.ts";
-import type { Attempt, Meta, NewEvent, Span, Trigger } from "../log/events.ts";
+import { type Attempt, type Meta, metaOf, type NewEvent, type Span, type Trigger } from "../log/events.ts";
 import { type SurfaceItem, surfaceOf } from "../projections/surface.ts";
 import { contentOn, undoable, type ViewContent, viewOf } from "../projections/views.ts";
 import { appendEvents } from "../projections/write.ts";
@@ -12,6 +12,7 @@ import { withoutThinking } from "./forms.ts";
 import { branchAt, type Ground, type Snapshot } from "./ground.ts";
 import { type NewCheckpoint, type NewForm, replacementEvents } from "./replacement.ts";
 import { revalidate, type SpanExpectation } from "./revalidate.ts";
+import { isLoopOpen, staleThinking } from "./thinking.ts";
 
 export interface ClaimRequest {
   compaction: string;
@@ -98,17 +99,36 @@ export function undo(ground: Ground, snapshot: Snapshot): { compaction: string; 
   return { compaction: found.compaction, generation };
 }
 
-/** Of what an undo shows again: thinking made since, which is bound to what was shown then; all of it once the model changed. */
+/**
+ * Of what an undo shows again: thinking made before the model changed, and thinking made since the compaction, which is bound to what
+ * was shown then. Where the binding is `none`, the newest reply of an open tool loop keeps its own, as in `staleThinking`.
+ */
 function staleAfterUndo(
-  { log }: Ground,
+  ground: Ground,
   { branch }: Snapshot,
   first: View,
   content: ViewContent,
 ): SurfaceItem[] {
-  const switched = log.views(branch.id).some((view) => view.kind === "route" && view.seq > first.seq);
+  const { log } = ground;
+  const views = log.views(branch.id);
+  const switched = views.find((view) => view.kind === "route" && view.seq > first.seq)?.seq ?? 0;
   const place = { seq: 0, branch: branch.id, gen: 0, base: 0, kind: "undo", compaction: "" } as const;
   const items = surfaceOf(log, branch.head, viewOf(log, place, content));
-  return items.filter((item) => item.thinking && (switched || item.seq > first.seq));
+  const stale = new Set(staleThinking(items, 0, ground.binding, isLoopOpen(items, false)));
+  return items.filter(
+    (item) =>
+      item.thinking &&
+      (item.seq < switched ||
+        isForeign(log, item, branch.route) ||
+        (item.seq > first.seq && stale.has(item))),
+  );
+}
+
+/** Thinking of a reply that another route made: no model but that one can read it. */
+function isForeign(log: Ground["log"], item: SurfaceItem, route: string): boolean {
+  const step = log.event(item.seq)?.step ?? 0;
+  const row = step === 0 ? undefined : log.event(step);
+  return row !== undefined && route !== "" && (metaOf(row, "step/start").route ?? "") !== route;
 }
 
 /** A route switch: what only the old model can read leaves the Surface. */

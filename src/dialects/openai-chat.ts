@@ -86,7 +86,9 @@ function rewriteJsonText(text: string, rewrite: Rewrite): string | undefined {
     if (wellFormed !== text) JSON.parse(text); // a backslash before it would make another text of the escape
     scanDocument(json);
   } catch (error) {
-    if (error instanceof Refusal || error instanceof SyntaxError) return undefined;
+    if (error instanceof Refusal && error.failure.code === "too-deep") return undefined;
+    // Arguments that were cut off are no JSON: then they are one long text.
+    if (error instanceof Refusal || error instanceof SyntaxError) return rewrite(text);
     throw error;
   }
   const start = root(json);

@@ -26,6 +26,8 @@ export interface Branch {
   /** Prepared step in progress (seq of its `step/start`), 0 for none; until when it counts; re-sends after refusals. */
   step: number;
   stepDeadline: number;
+  /** The view that the step's newest request showed, 0 for none: its reply was made in front of that. */
+  sent: number;
   resends: number;
   /** Id of the compaction that holds the branch, "" for none. */
   claim: string;

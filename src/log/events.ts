@@ -33,7 +33,13 @@ export type Trigger = (typeof triggers)[number];
 const spanSchema = z.strictObject({ from: seq, to: seq, count: z.number().int(), tokens });
 export type Span = z.infer<typeof spanSchema>;
 
-const usageSchema = z.strictObject({ input: tokens, cacheRead: tokens, cacheWrite: tokens, output: tokens });
+const usageSchema = z.strictObject({
+  input: tokens,
+  cacheRead: tokens,
+  cacheWrite: tokens,
+  output: tokens,
+  reasoning: tokens.optional(),
+});
 
 /** Evidence of one call of a summarizer, or of its failure. Never holds a secret or a provider's raw body. */
 const attemptSchema = z.strictObject({
@@ -63,6 +69,8 @@ export const metaSchemas = {
     policy: z.record(z.string(), z.unknown()),
     metadata: z.record(z.string(), z.unknown()),
     effective: z.record(z.string(), z.unknown()),
+    /** Only where it changes, which it can before the first message. */
+    dialect: z.enum(dialectNames).optional(),
   }),
   /** `from` is the node the branch begins with (0: none); `view` what it inherits. */
   "branch/opened": z.strictObject({ name, from: seq, parent: seq, view: seq, generation: z.number().int() }),
@@ -151,6 +159,8 @@ export const metaSchemas = {
     tokensBefore: tokens,
     tokensAfter: tokens,
     progress: z.boolean(),
+    /** Digest of route, policy and capacity; absent where nobody brought the invocation to its own end. */
+    basis: z.string().optional(),
   }),
   "compaction/undone": z.strictObject({
     compaction: z.string(),

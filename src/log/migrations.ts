@@ -23,7 +23,7 @@ const migrations: readonly (readonly string[])[] = [
     `CREATE TABLE branch (
       id INTEGER PRIMARY KEY, name TEXT NOT NULL, from_seq INTEGER NOT NULL, head INTEGER NOT NULL, view INTEGER NOT NULL,
       gen INTEGER NOT NULL, envelope TEXT NOT NULL, anchor INTEGER NOT NULL, route TEXT NOT NULL, steps INTEGER NOT NULL,
-      step INTEGER NOT NULL, deadline INTEGER NOT NULL, resends INTEGER NOT NULL, claim TEXT NOT NULL)`,
+      step INTEGER NOT NULL, deadline INTEGER NOT NULL, sent INTEGER NOT NULL, resends INTEGER NOT NULL, claim TEXT NOT NULL)`,
     `CREATE TABLE view (
       branch INTEGER NOT NULL, seq INTEGER NOT NULL, gen INTEGER NOT NULL, base INTEGER NOT NULL, kind TEXT NOT NULL,
       compaction TEXT NOT NULL, upto INTEGER NOT NULL, upto_depth INTEGER NOT NULL, checkpoint INTEGER NOT NULL,

@@ -140,9 +140,9 @@ class SqliteLog implements EventLog {
 
   putBranch(b: Branch): void {
     this.run(
-      "INSERT OR REPLACE INTO branch VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+      "INSERT OR REPLACE INTO branch VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
       ...[b.id, b.name, b.from, b.head, b.view, b.gen, b.envelope, b.anchor, b.route, b.steps],
-      ...[b.step, b.stepDeadline, b.resends, b.claim],
+      ...[b.step, b.stepDeadline, b.sent, b.resends, b.claim],
     );
   }
 

@@ -92,6 +92,7 @@ export interface BranchRecord extends Record<string, SqlStorageValue> {
   steps: number;
   step: number;
   deadline: number;
+  sent: number;
   resends: number;
   claim: string;
 }

@@ -19,24 +19,25 @@ export interface Breaker {
   failures: number;
   generation: number;
   envelope: string;
-  configured: number;
+  basis: string;
   tokens: number;
 }
 
 export function foldBreaker(
   state: unknown,
-  event: { meta: Meta<"compaction/end">; branch: Branch; configured: number },
+  event: { meta: Meta<"compaction/end">; branch: Branch },
 ): Breaker | undefined {
   const before = state as Breaker | undefined;
-  const { meta, branch, configured } = event;
+  const { meta, branch } = event;
+  const basis = meta.basis ?? "";
   if (meta.progress)
     return before === undefined || before.failures === 0 ? undefined : { ...before, failures: 0 };
-  const same = before !== undefined && sameGround(before, branch, configured);
+  const same = before !== undefined && sameGround(before, branch, basis);
   return {
     failures: (same ? before.failures : 0) + 1,
     generation: branch.gen,
     envelope: branch.envelope,
-    configured,
+    basis,
     tokens: meta.tokensAfter,
   };
 }
@@ -44,20 +45,16 @@ export function foldBreaker(
 /** Whether automatic attempts are stopped: nothing that could help them has changed since the last ones failed. */
 export function breakerOpen(
   state: unknown,
-  now: { branch: Branch; configured: number; tokens: number; threshold: number | undefined },
+  now: { branch: Branch; basis: string; tokens: number; threshold: number | undefined },
 ): boolean {
   const breaker = state as Breaker | undefined;
   if (breaker === undefined || breaker.failures < BREAKER_LIMIT) return false;
   const grown = now.tokens - breaker.tokens >= BREAKER_GROWTH * (now.threshold ?? Number.POSITIVE_INFINITY);
-  return !grown && sameGround(breaker, now.branch, now.configured);
+  return !grown && sameGround(breaker, now.branch, now.basis);
 }
 
-function sameGround(breaker: Breaker, branch: Branch, configured: number): boolean {
-  return (
-    breaker.generation === branch.gen &&
-    breaker.envelope === branch.envelope &&
-    breaker.configured === configured
-  );
+function sameGround(breaker: Breaker, branch: Branch, basis: string): boolean {
+  return breaker.generation === branch.gen && breaker.envelope === branch.envelope && breaker.basis === basis;
 }
 
 /** One invocation that paid for a model summary, at a step count of the session. */
@@ -73,8 +70,8 @@ export function foldPaid(state: unknown, paid: Paid): Paid[] | undefined {
   return [...before, paid].slice(-PAID_LIMIT);
 }
 
-/** Whether another automatic model summary would go over the session's budget. */
-export function paidOut(state: unknown, steps: number): boolean {
-  const made = (state as Paid[] | undefined) ?? [];
-  return made.length >= PAID_LIMIT && steps - made[made.length - PAID_LIMIT]!.steps < PAID_WINDOW;
+/** Whether another automatic model summary would go over the session's budget. `pending`: invocations that may be paying now. */
+export function paidOut(state: unknown, steps: number, pending = 0): boolean {
+  const made = ((state as Paid[] | undefined) ?? []).filter((paid) => steps - paid.steps < PAID_WINDOW);
+  return made.length + pending >= PAID_LIMIT;
 }

@@ -31,7 +31,7 @@ export interface Changes {
 }
 
 /** Settings of the session in force, as the newest `session/configured` left them. */
-export interface SessionState extends Meta<"session/configured"> {
+export interface SessionState extends Omit<Meta<"session/configured">, "dialect"> {
   dialect: Meta<"session/created">["dialect"];
   /** Seq of the newest `session/configured`, 0 before the first. */
   configured: number;
@@ -68,7 +68,8 @@ const folds: Folds = {
   },
   "session/configured": (context, meta) => {
     const before = context.log.state(sessionKey) as SessionState;
-    const value: SessionState = { ...before, ...meta, configured: context.seq };
+    const { dialect = before.dialect } = meta;
+    const value: SessionState = { ...before, ...meta, dialect, configured: context.seq };
     context.changes.states.push({ key: sessionKey, value });
   },
   "branch/opened": openBranch,
@@ -83,6 +84,7 @@ const folds: Folds = {
     put(context, {
       step: context.seq,
       stepDeadline: meta.deadline,
+      sent: meta.view,
       resends: 0,
       route: meta.route ?? "",
       steps: steps + 1,
@@ -93,7 +95,8 @@ const folds: Folds = {
   "step/cancelled": closeStep,
   "step/failed": (context, meta) => {
     requireStep(context, meta);
-    if (meta.resend) put(context, { resends: context.branch().resends + 1 });
+    const { resends, view } = context.branch();
+    if (meta.resend) put(context, { resends: resends + 1, sent: view });
     else closeStep(context, meta);
   },
   "usage/reported": (context, meta) => {
@@ -146,8 +149,7 @@ const folds: Folds = {
     if (meta.trigger !== "pressure") return;
     const branch = context.branch();
     const key = breakerKey(branch.id);
-    const configured = (context.log.state(sessionKey) as SessionState | undefined)?.configured ?? 0;
-    const value = foldBreaker(context.log.state(key), { meta, branch, configured });
+    const value = foldBreaker(context.log.state(key), { meta, branch });
     if (value !== undefined) context.changes.states.push({ key, value });
   },
 };
@@ -168,7 +170,7 @@ function requireStep(context: Context, meta: { step: number }): void {
 
 function closeStep(context: Context, meta: { step: number }): void {
   requireStep(context, meta);
-  put(context, { step: 0, stepDeadline: 0, resends: 0 });
+  put(context, { step: 0, stepDeadline: 0, sent: 0, resends: 0 });
 }
 
 function appendNode(context: Context): void {
@@ -226,6 +228,7 @@ function openBranch(context: Context, meta: Meta<"branch/opened">): void {
     steps: 0,
     step: 0,
     stepDeadline: 0,
+    sent: 0,
     resends: 0,
     claim: "",
   };

@@ -69,7 +69,18 @@ export function viewOf(
  */
 export function inheritedView(log: LogReader, parent: Branch, from: number): View | undefined {
   const depth = depthOf(log, from);
-  return log.views(parent.id).find((view) => view.uptoDepth <= depth && onPath(log, view.upto, from));
+  const fitting = (view: View) => view.uptoDepth <= depth && onPath(log, view.upto, from);
+  // A fork that inherited a newer view than fits has none of its own: then what its own parent showed before it was opened.
+  let branch: Branch | undefined = parent;
+  for (let before = Number.POSITIVE_INFINITY; branch !== undefined; ) {
+    const found = log.views(branch.id).find((view) => view.seq < before && fitting(view));
+    if (found !== undefined) return found;
+    const opened = log.event(branch.id);
+    before = branch.id;
+    const above: number = opened === undefined ? 0 : metaOf(opened, "branch/opened").parent;
+    branch = above === 0 ? undefined : log.branch(above);
+  }
+  return undefined;
 }
 
 /** A fork goes on with the route and the envelope that the newest reply on its Surface was made with: its thinking is bound to them. */

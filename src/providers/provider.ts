@@ -6,6 +6,8 @@ export interface Usage {
   cacheRead: number;
   cacheWrite: number;
   output: number;
+  /** Part of `output` that was thought and is never sent again (OpenAI reasoning); absent where nobody says. */
+  reasoning?: number;
 }
 
 /** Capacity of an exact route. Absent means unknown. Tokens, bytes, images. */

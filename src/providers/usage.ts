@@ -23,7 +23,12 @@ function openaiUsage(fields: Fields): Usage | undefined {
   const read = count(details?.cached_tokens) ?? count(fields.prompt_cache_hit_tokens) ?? 0;
   const cacheRead = Math.min(read, prompt);
   const cacheWrite = Math.min(count(details?.cache_write_tokens) ?? 0, prompt - cacheRead);
-  return { input: prompt - cacheRead - cacheWrite, cacheRead, cacheWrite, output };
+  const reasoning = Math.min(
+    count(fieldsOf(fields.completion_tokens_details)?.reasoning_tokens) ?? 0,
+    output,
+  );
+  const usage = { input: prompt - cacheRead - cacheWrite, cacheRead, cacheWrite, output };
+  return reasoning > 0 ? { ...usage, reasoning } : usage;
 }
 
 function anthropicUsage(fields: Fields): Usage | undefined {

@@ -1,22 +1,25 @@
 /** `POST /events`: appends messages, usage and the end of a prepared step. Never starts and never waits for a compaction. */
 import { z } from "zod";
 import { branchAt, type Ground } from "../compaction/ground.ts";
+import { replacementEvents } from "../compaction/replacement.ts";
 import { Refusal } from "../failure.ts";
 import type { Branch } from "../log/event-log.ts";
 import { type Meta, type NewEvent, plus, type Weight, weightOf } from "../log/events.ts";
 import { decode, kindOf, pick } from "../log/scanner.ts";
+import { PER_MEDIA } from "../meter/price.ts";
 import { anchorOf } from "../projections/pressure.ts";
 import { surfaceWeight } from "../projections/surface.ts";
 import { appendEvents } from "../projections/write.ts";
 import type { Usage } from "../providers/provider.ts";
 import { usageOf } from "../providers/usage.ts";
-import { checkValue } from "./body.ts";
+import { unboundForms } from "./arriving.ts";
+import { checkKeys, checkValue } from "./body.ts";
 import type { Core } from "./core.ts";
 import { storedEnvelope } from "./envelope.ts";
 import { type Ingested, ingest, messageEvents, type Raw } from "./ingest.ts";
 import { currentPressure, pressureJson } from "./pressure.ts";
 import type { Json } from "./render.ts";
-import { checkHead, stepOf } from "./steps.ts";
+import { checkHead, stepOf, supersede } from "./steps.ts";
 
 export interface AppendRequest {
   branch: string | null;
@@ -32,9 +35,10 @@ type Item =
   | { kind: "aborted"; at: string };
 
 /** The step that the items belong to, if they name one. */
-type Step = { seq: number; meta: Meta<"step/start"> } | undefined;
+type Step = { seq: number; sent: number; meta: Meta<"step/start"> } | undefined;
 
 const itemType = z.enum(["message", "usage", "aborted"]);
+const itemKeys = ["type", "message", "usage"] as const;
 
 /** @param remember is called inside the transaction. */
 export function append(core: Core, request: AppendRequest, remember: (answer: Json) => void): Json {
@@ -51,12 +55,14 @@ export function append(core: Core, request: AppendRequest, remember: (answer: Js
       at: "prepareId",
     });
   }
+  checkEndings(items);
   const raws = items.flatMap((item) => (item.kind === "message" ? [item.raw] : []));
   const ingested = ingest(ground, branch, raws, { strict: request.strict, sends: false });
   const plan = planEvents(core, ground, branch, items, ingested, step);
   return core.log.transaction(() => {
     const first = core.log.end() + 1;
     appendEvents(core.log, plan.events);
+    appendEvents(core.log, consequences(core, ground, ingested, step, first + (plan.nodes[0] ?? 0)));
     const after = branchAt(ground);
     const answer: Json = {
       seqs: plan.places.map((index) => first + index),
@@ -70,11 +76,56 @@ export function append(core: Core, request: AppendRequest, remember: (answer: Js
   });
 }
 
+/** A step ends once: it is aborted, or its reply is here. */
+function checkEndings(items: readonly Item[]): void {
+  const endings = items.filter((item) => item.kind === "aborted");
+  const alone = endings.length === 1 && items.every((item) => item.kind !== "message");
+  if (endings.length === 0 || alone) return;
+  const detail = "A step is aborted once, and not together with messages.";
+  throw new Refusal("bad-request", detail, { at: endings.at(-1)!.at });
+}
+
+/**
+ * What the new messages entail, on the state with them: a step whose head has moved on is over; thinking that was made in front of another
+ * Surface than the one it now stands behind leaves it.
+ */
+function consequences(core: Core, ground: Ground, ingested: Ingested, step: Step, first: number): NewEvent[] {
+  if (ingested.items.length === 0) return [];
+  const at = core.parts.now();
+  const branch = branchAt(ground);
+  const events = supersede(branch, at);
+  const madeHere = step !== undefined && step.sent === branch.view;
+  if (branch.gen === 0 || madeHere) return events;
+  const view = core.log.view(branch.view);
+  const rows = core.log.read(first - 1, {
+    limit: 2 * ingested.items.length + 4,
+    maxBytes: Number.MAX_SAFE_INTEGER,
+  });
+  const nodes = rows.filter((row) => row.node !== null);
+  const arriving = ingested.items.map((item, index) => ({ item, seq: nodes[index]!.seq }));
+  const forms = unboundForms(ground, arriving);
+  if (forms.length === 0) return events;
+  const replacement = replacementEvents({
+    log: core.log,
+    seq: core.log.end() + 1 + events.length,
+    at,
+    branch: branch.id,
+    generation: branch.gen + 1,
+    compaction: "",
+    kind: "route",
+    view,
+    items: [],
+    forms,
+  });
+  return [...events, ...replacement.events];
+}
+
 function itemOf(ground: Ground, { bytes, at }: Raw): Item {
   if (kindOf(bytes, 0) !== "object") throw new Refusal("bad-request", "An item must be an object.", { at });
-  const spans = pick(bytes, 0, ["type", "message", "usage"]);
+  const spans = pick(bytes, 0, itemKeys);
   const value = (key: "type" | "usage") => spans[key] && decode(bytes, spans[key].start, spans[key].end);
   const type = checkValue(value("type"), itemType, `${at}.type`);
+  checkKeys(bytes, itemKeys, at);
   if (type === "aborted") return { kind: "aborted", at };
   if (type === "usage") {
     const usage = usageOf(ground.dialect.name, value("usage"));
@@ -109,9 +160,14 @@ function planEvents(
   const nodes = messageEvents(ingested.items, branch.id, at, step?.seq);
   const reply =
     step === undefined ? -1 : ingested.items.findIndex((item) => item.message.role === "assistant");
-  const usage = items.find((item) => item.kind === "usage");
+  // A provider may report as it streams: its last word counts.
+  const usage = items.findLast((item) => item.kind === "usage");
   const plan: Plan = { events: [], places: [], nodes: [] };
-  const anchored = usage !== undefined && step !== undefined && reply >= 0;
+  const anchored =
+    usage !== undefined &&
+    step !== undefined &&
+    reply >= 0 &&
+    isPlausible(core, ground, branch, usage.usage, step);
   for (const [index, node] of nodes.entries()) {
     if (anchored && index === reply) {
       plan.events.push(usageEvent(core, branch, usage.usage, step, ingested, reply, plan.events.length));
@@ -144,6 +200,36 @@ function planEvents(
   }
 }
 
+function inputOf(usage: Usage): number {
+  return usage.input + usage.cacheRead + usage.cacheWrite;
+}
+
+/** Reasoning that is not part of the reply's message is not sent again, and so weighs on no later request. */
+function unsent(usage: Usage, ingested: Ingested, reply: number): number {
+  const thinks = ingested.items[reply]?.message.parts.some((part) => part.type === "thinking") ?? false;
+  return thinks ? 0 : (usage.reasoning ?? 0);
+}
+
+/**
+ * Whether a report can be that of the request that was sent: providers that report nothing, harnesses that add up or leave the cache
+ * out, and servers that truncate in silence report far off. Such usage is kept, and never an anchor.
+ */
+function isPlausible(
+  core: Core,
+  ground: Ground,
+  branch: Branch,
+  usage: Usage,
+  step: NonNullable<Step>,
+): boolean {
+  const sent = surfaceWeight(core.log, branch.head, step.sent === 0 ? undefined : core.log.view(step.sent));
+  const envelope = storedEnvelope(core.log, step.meta.envelope).tokens;
+  // Media are priced at 1,600 each and may count far less.
+  const texts = ground.prior * (sent.tokens - PER_MEDIA * sent.images + envelope);
+  const input = inputOf(usage);
+  const { window } = ground.capacity;
+  return input > 0 && input >= 0.5 * texts && (window === undefined || input <= window);
+}
+
 /** Usage that is not tied to a step of this branch is kept, and never an anchor. */
 function looseUsage(ground: Ground, branch: Branch, usage: Usage, at: number): NewEvent {
   return {
@@ -169,9 +255,9 @@ function usageEvent(
     .slice(0, reply + 1)
     .reduce<Weight>(
       (sum, item) => plus(sum, weightOf(item.facts)),
-      surfaceWeight(log, branch.head, log.view(branch.view)),
+      surfaceWeight(log, branch.head, step.sent === 0 ? undefined : log.view(step.sent)),
     );
-  const total = usage.input + usage.cacheRead + usage.cacheWrite + usage.output;
+  const total = inputOf(usage) + usage.output - unsent(usage, ingested, reply);
   const envelope = storedEnvelope(log, step.meta.envelope).tokens;
   const anchor = { node: log.end() + 1 + index + 1, total, surface: upTo.tokens, envelope };
   const sample = sampleOf(log, branch, route, anchor);

@@ -75,6 +75,14 @@ export function checkValue<T extends z.ZodType>(value: unknown, schema: T, at: s
   throw new Refusal("bad-request", detail, { at: [...path, ...unknown].join(".") });
 }
 
+/** Refuses an object (at the start of `bytes`) with other members than `keys`. @throws Refusal `bad-request`. */
+export function checkKeys(bytes: Uint8Array, keys: readonly string[], at: string): void {
+  for (const { key } of members(bytes, 0)) {
+    if (!keys.includes(key))
+      throw new Refusal("bad-request", "Unknown key.", { at: `${at}.${safeKey(key)}` });
+  }
+}
+
 /** A key is shown only as far as it looks like one of ours: values of clients are not echoed. */
 function safeKey(key: string): string {
   return /^[A-Za-z0-9_-]{1,64}$/.test(key) ? key : "(key)";

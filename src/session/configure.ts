@@ -22,10 +22,13 @@ export function configure(core: Core, given: Settings): boolean {
   if (dialect === undefined) {
     throw new Refusal("bad-request", "A new session needs a dialect.", { at: "dialect" });
   }
-  if (before !== undefined && before.dialect !== dialect) {
-    throw new Refusal("dialect-fixed", "The dialect of a session cannot be changed.", { at: "dialect" });
+  const changed = before !== undefined && before.dialect !== dialect;
+  if (changed && log.branches().some((branch) => branch.head !== 0)) {
+    throw new Refusal("dialect-fixed", "The dialect cannot be changed once there are messages.", {
+      at: "dialect",
+    });
   }
-  const meta = merged(core, before, given);
+  const meta = { ...merged(core, before, given), ...(changed ? { dialect } : {}) };
   const at = core.parts.now();
   const events: NewEvent[] = [];
   if (before === undefined) {
@@ -33,7 +36,7 @@ export function configure(core: Core, given: Settings): boolean {
     const main = { name: "main", from: 0, parent: 0, view: 0, generation: 0 };
     events.push({ type: "branch/opened", at, branch: 0, meta: main });
   }
-  if (before === undefined || !sameSettings(before, meta)) {
+  if (before === undefined || changed || !sameSettings(before, meta)) {
     events.push({
       type: "session/configured",
       at,

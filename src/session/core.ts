@@ -21,6 +21,8 @@ import { resolveRoute } from "../providers/routes.ts";
 export interface Running {
   compaction: string;
   since: number;
+  /** Started by itself, and may call a model: counts against the budget before its call is logged. */
+  paying: boolean;
   abort: AbortController;
   done: Promise<unknown>;
 }
@@ -38,6 +40,8 @@ export interface CoreParts {
   newId: () => string;
   fetch: typeof fetch;
   callModel: CallModel;
+  /** Resolves after `ms`, or at once when the signal aborts. */
+  wait: (ms: number, signal: AbortSignal) => Promise<void>;
   /** Called when an operation has written and goes on to await: what it wrote is to be published, the alarm to be set. */
   landed: () => void;
 }

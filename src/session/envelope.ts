@@ -90,7 +90,7 @@ function buildEnvelope(meter: Meter, parts: EnvelopeParts): Envelope {
     utf8Bytes("}"),
   ]);
   if (body.byteLength > MAX_BYTES)
-    throw new Refusal("too-large", "System, tools and parameters are over 8 MiB.");
+    throw new Refusal("too-large", "System, tools and parameters are over 8 MiB.", { at: "tools" });
   const system = parts.system && textsOf(decode(parts.system, 0, parts.system.byteLength));
   const tools = parts.tools && JSON.stringify(decode(parts.tools, 0, parts.tools.byteLength));
   return {

@@ -17,6 +17,9 @@ import { weighMessage } from "../projections/weigh.ts";
 /** A node is at most 8 MiB (design.md section 7). */
 export const MAX_NODE_BYTES = 8 * 1024 * 1024;
 
+/** More parallel calls than any model makes; each open call is kept with every node until it is answered. */
+export const MAX_CALLS = 256;
+
 /** Said to the model in place of a result that never came. */
 const CLOSED = "No result: the call was left behind before its result arrived.";
 
@@ -71,13 +74,16 @@ class Intake {
     this.head = branch.head;
     this.strict = strict;
     this.open = head?.node.open ?? [];
-    this.after = head && roleOf(head);
+    this.after = lastShownRole(source, branch.head);
   }
 
   take({ bytes, at }: Raw): void {
     const { dialect, meter } = this.source;
     const weighed = weighMessage(dialect, meter, boundedMessage(dialect, { bytes, at }), at);
-    const { results } = weighed.message;
+    const { results, calls } = weighed.message;
+    if (calls.length > MAX_CALLS) {
+      throw new Refusal("bad-message", `A message opens at most ${MAX_CALLS} calls.`, { at });
+    }
     const place = {
       dialect: dialect.name,
       open: this.open,
@@ -94,7 +100,9 @@ class Intake {
     this.out.places.push(this.out.items.length);
     this.out.items.push({ ...weighed, open: order.opens });
     this.open = order.opens;
-    this.after = weighed.message.role;
+    if (!rendersNothing(dialect, weighed.message.role, weighed.bytes, weighed.facts.mend)) {
+      this.after = weighed.message.role;
+    }
   }
 
   closeRest(): void {
@@ -123,6 +131,21 @@ class Intake {
     if (!results.some((id) => closed.has(id))) return new Refusal(code, detail, rest);
     return new Refusal("late-result", "The call was closed before this result arrived.", rest);
   }
+}
+
+/** The role of the newest message on the path that goes out; one that renders to nothing does not count. */
+function lastShownRole({ log, dialect }: Source, head: number): Role | undefined {
+  for (let seq = head; seq !== 0; ) {
+    const row = nodeAt(log, seq);
+    const role = roleOf(row);
+    if (!row.mend || !rendersNothing(dialect, role, log.body(seq), true)) return role;
+    seq = row.node.parent;
+  }
+  return undefined;
+}
+
+function rendersNothing(dialect: Dialect, role: Role, bytes: Uint8Array, mend: boolean): boolean {
+  return mend && dialect.render([{ role, bytes, mend }]).length === 0;
 }
 
 function boundedMessage(dialect: Dialect, { bytes, at }: Raw): Uint8Array {

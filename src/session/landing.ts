@@ -1,5 +1,5 @@
 /** The landing of a prepared request: the last rung if it must be, the batch, the step and the answer, in one transaction. */
-import { fits } from "../compaction/budget.ts";
+import { type Budget, fits, isSendable } from "../compaction/budget.ts";
 import { staleForms } from "../compaction/forms.ts";
 import {
   batchWeight,
@@ -11,14 +11,15 @@ import {
 } from "../compaction/ground.ts";
 import { type Ended, endingOf, type Run, snapshotOf } from "../compaction/invocation.ts";
 import { batchSurfaceItem, lastRung } from "../compaction/last-rung.ts";
-import { replacementEvents } from "../compaction/replacement.ts";
+import type { ReplacementInput } from "../compaction/replacement.ts";
 import { holds } from "../compaction/transaction.ts";
 import { Refusal } from "../failure.ts";
 import type { Branch } from "../log/event-log.ts";
-import type { EventRow, NewEvent } from "../log/events.ts";
+import type { NewEvent } from "../log/events.ts";
 import type { Measure } from "../projections/pressure.ts";
 import { surfaceWeight } from "../projections/surface.ts";
 import { appendEvents } from "../projections/write.ts";
+import { type Arriving, arrivingReplacement, unboundForms } from "./arriving.ts";
 import type { Attempt } from "./attempt.ts";
 import type { Core } from "./core.ts";
 import type { Envelope } from "./envelope.ts";
@@ -87,49 +88,68 @@ function fitted(
   place: { at: number; batchSeq: number },
 ): Fitted {
   const { branch, measure, budget } = snapshot;
+  const arriving = snapshot.entering.batch.map((item, index) => ({ item, seq: place.batchSeq + index }));
   if (!ground.policy.auto || fits(measure, budget)) {
-    return { events: [], measure, view: branch.view, generation: branch.gen };
+    const unbound = branch.gen === 0 ? [] : unboundForms(ground, arriving);
+    if (unbound.length === 0) return { events: [], measure, view: branch.view, generation: branch.gen };
+    const made = { forms: unbound, compaction: "", kind: "route" as const };
+    return replaced(ground, snapshot, arriving, { ...place, ...made, measure });
   }
   if (run !== undefined && !held)
     throw new Refusal("cancelled", "The compaction that the request needs was stopped.");
-  if (run === undefined) throw irreducible(snapshot);
+  const asIs = { events: [], measure, view: branch.view, generation: branch.gen };
+  if (run === undefined) {
+    if (mayGo(measure, budget)) return asIs;
+    throw unfit(snapshot);
+  }
   const rung = lastRung(ground, snapshot, place.batchSeq);
-  if (!fits(rung.measure, budget)) throw irreducible(snapshot);
+  if (!fits(rung.measure, budget) && !mayGo(rung.measure, budget)) throw irreducible(snapshot);
+  if (rung.forms.length === 0) return asIs;
   run.rungs.push("last");
-  const events = lastRungEvents(ground, snapshot, run, rung.forms, place);
-  const end = place.batchSeq + snapshot.entering.batch.length + events.length;
-  return { events, measure: rung.measure, view: end - 1, generation: branch.gen + 1 };
+  const items = [...snapshot.items, ...arriving.map(({ item, seq }) => batchSurfaceItem(item, seq))];
+  const first = items.findIndex((item) => rung.forms.some((form) => form.node === item.seq));
+  const formed = new Set(rung.forms.map((form) => form.node));
+  const unbound = unboundForms(ground, arriving).filter((form) => !formed.has(form.node));
+  const forms = [...rung.forms, ...staleForms(ground, snapshot, first, rung.forms), ...unbound];
+  const made = { forms, compaction: run.invocation.compaction, kind: "prune" as const };
+  return replaced(ground, snapshot, arriving, { ...place, ...made, measure: rung.measure });
 }
 
-function lastRungEvents(
-  ground: Ground,
-  snapshot: Snapshot,
-  run: Run,
-  forms: ReturnType<typeof lastRung>["forms"],
-  { at, batchSeq }: { at: number; batchSeq: number },
-): NewEvent[] {
-  const { branch, view, entering } = snapshot;
-  const batch = entering.batch.map((item, index) => batchSurfaceItem(item, batchSeq + index));
-  const items = [...snapshot.items, ...batch];
-  const first = items.findIndex((item) => forms.some((form) => form.node === item.seq));
-  const stale = staleForms(ground, snapshot, first, forms);
-  // The batch is not in the log yet: what its messages weigh is known all the same.
-  const coming = new Map(
-    batch.map(({ seq, weight }) => [seq, { price: weight.tokens, ...weight } as unknown as EventRow]),
+/**
+ * Whether a request over the ceiling is sent all the same, when nothing makes it smaller: it fits with less room for the reply, or only what
+ * a provider reported says that it does not fit, against the count. Then the provider is the judge, and recovery is still there.
+ */
+function mayGo(measure: Measure, budget: Budget): boolean {
+  if (isSendable(measure, budget)) return true;
+  const counted = Math.ceil(measure.ratio * (measure.envelope + measure.surface + measure.incoming));
+  return measure.source === "usage" && fits({ ...measure, tokens: counted }, budget);
+}
+
+/** A request that does not fit and for which nothing could be tried: for good, or because another compaction holds the branch. */
+function unfit(snapshot: Snapshot): Refusal {
+  if (snapshot.branch.claim === "") return irreducible(snapshot);
+  return new Refusal(
+    "busy",
+    "Another compaction holds the branch, and the request does not fit without one.",
   );
-  const { events } = replacementEvents({
-    log: { event: (seq) => coming.get(seq) ?? ground.log.event(seq) },
-    seq: batchSeq + batch.length,
-    at,
-    branch: branch.id,
-    generation: branch.gen + 1,
-    compaction: run.invocation.compaction,
-    kind: "prune",
-    view,
-    items,
-    forms: [...forms, ...stale],
-  });
-  return events;
+}
+
+function replaced(
+  ground: Ground,
+  { branch, view, items }: Snapshot,
+  arriving: readonly Arriving[],
+  made: Pick<ReplacementInput, "forms" | "compaction" | "kind"> & {
+    at: number;
+    batchSeq: number;
+    measure: Measure;
+  },
+): Fitted {
+  const { measure, batchSeq, ...rest } = made;
+  const seq = batchSeq + arriving.length;
+  const generation = branch.gen + 1;
+  const place = { seq, branch: branch.id, generation, view, items };
+  const { events } = arrivingReplacement(ground, arriving, { ...rest, ...place });
+  return { events, measure, view: seq + events.length - 1, generation };
 }
 
 export function irreducible(snapshot: Snapshot): Refusal {
@@ -138,6 +158,10 @@ export function irreducible(snapshot: Snapshot): Refusal {
     more: {
       tokens: measure.tokens,
       ceiling: budget.ceiling ?? null,
+      bytes: measure.bytes,
+      maxRequestBytes: budget.maxRequestBytes ?? null,
+      images: measure.images,
+      maxImages: budget.maxImages ?? null,
       contributors: contributors(measure, items),
     },
   });
@@ -173,7 +197,9 @@ function describe(
   const branch = core.log.branch(now.branch.id)!;
   const view = viewOfBranch(core.log, branch);
   const measure = measureNow(ground, branch, view, { ...entering, batch: [] });
-  const incoming = batchWeight(ingested.items).tokens;
+  const shownLess =
+    view?.forms.reduce((sum, [node, , tokens]) => (node >= batchSeq ? sum + tokens : sum), 0) ?? 0;
+  const incoming = batchWeight(ingested.items).tokens + shownLess;
   const surface = surfaceWeight(core.log, branch.head, view).tokens - incoming;
   const json: Json = {
     prepareId: prepareId(core.log.end()),

@@ -84,9 +84,10 @@ export async function recover(core: Core, report: OverflowReport): Promise<Recov
     step: step.seq,
     meta: failed,
   };
-  if (verdict.clamp !== undefined) {
+  const asked = entering.maxOutput ?? verdict.clamp;
+  if (verdict.clamp !== undefined && verdict.clamp >= Math.min(asked ?? LEAST_OUTPUT, LEAST_OUTPUT)) {
     appendEvents(core.log, [event]);
-    return retry(core, branch.id, Math.min(verdict.clamp, entering.maxOutput ?? verdict.clamp));
+    return retry(core, branch.id, { asked: Math.min(verdict.clamp, asked ?? verdict.clamp), tokens: 0 });
   }
   const observed = observe(snapshot, verdict);
   const wanted = { trigger: "overflow" as const, step: step.seq, observed, resends: branch.resends };
@@ -95,7 +96,7 @@ export async function recover(core: Core, report: OverflowReport): Promise<Recov
     ground,
     () => entering,
     wanted,
-    (run) => finish(core, run, event),
+    (run) => finish(core, run, event, verdict.limit),
   );
   // Thrown only here: the rungs that landed stay, the claim is closed.
   if (recovery instanceof Refusal) throw recovery;
@@ -135,11 +136,13 @@ function judge(ground: Ground, { measure }: Snapshot, report: OverflowReport): V
   if (refusal.tokens !== undefined) verdict.tokens = refusal.inputTokens ?? refusal.tokens;
   if (refusal.limit !== undefined) verdict.limit = refusal.limit;
   if (refusal.maxTokensOnly && refusal.limit !== undefined && refusal.inputTokens !== undefined) {
-    verdict.clamp = Math.max(1, refusal.limit - refusal.inputTokens - CLAMP_MARGIN);
+    verdict.clamp = refusal.limit - refusal.inputTokens - CLAMP_MARGIN;
   }
   return verdict;
 }
 
+/** A reply with less room than this is not worth sending for: then the history has to give way. */
+const LEAST_OUTPUT = 256;
 /** Tokens left free between a clamped output cap and the limit: providers count a little more than they say. */
 const CLAMP_MARGIN = 64;
 
@@ -151,14 +154,21 @@ function observe(snapshot: Snapshot, verdict: Verdict): Observed {
   const stated = limit === undefined ? undefined : Math.max(1, limit - Math.min(budget.reserved, limit / 4));
   const known = stated ?? budget.ceiling;
   const blind = Math.max(1, counted * BLIND_SHARE);
+  const guessed = known === undefined || known >= counted;
   return {
-    ceiling: Math.floor(known === undefined || known >= counted ? blind : known),
+    ceiling: Math.floor(guessed ? blind : known),
+    guessed,
     ...(verdict.tokens === undefined || price <= 0 ? {} : { ratio: verdict.tokens / price }),
   };
 }
 
 /** Clips what a cut cannot help, then answers only with proof of progress. Landed rungs stay in either case. */
-function finish(core: Core, run: Run, failed: NewEvent<"step/failed">): Recovery | Refusal {
+function finish(
+  core: Core,
+  run: Run,
+  failed: NewEvent<"step/failed">,
+  limit: number | undefined,
+): Recovery | Refusal {
   const { ground, invocation } = run;
   if (!holds(ground, invocation.compaction)) return { action: "none", reason: "cancelled" };
   const { step, head } = branchAt(ground);
@@ -173,11 +183,14 @@ function finish(core: Core, run: Run, failed: NewEvent<"step/failed">): Recovery
       clip(run, now);
       now = snapshotOf(run);
     }
-    const proven = hasProgress(run, now) && fits(now.measure, now.budget);
+    // A ceiling that was only guessed asks for progress, not for a fit.
+    const guessed = invocation.observed?.guessed ?? false;
+    const proven = hasProgress(run, now) && (guessed || fits(now.measure, now.budget));
     conclude(run, proven ? {} : { failed: "irreducible" });
     if (!proven) return irreducible(now);
     appendEvents(core.log, [failed]);
-    return retry(core, ground.branch, run.entering().maxOutput, now.measure.tokens);
+    const { tokens } = now.measure;
+    return retry(core, ground.branch, { asked: run.entering().maxOutput, tokens, limit });
   });
 }
 
@@ -190,9 +203,20 @@ function clip(run: Run, now: Snapshot): void {
   run.rungs.push("clip");
 }
 
-function retry(core: Core, id: number, asked: number | undefined, tokens = 0): Recovery {
+function retry(
+  core: Core,
+  id: number,
+  room: { asked: number | undefined; tokens: number; limit?: number | undefined },
+): Recovery {
   const branch: Branch = core.log.branch(id)!;
   const ground = core.ground(id, branch.route === "" ? null : branch.route);
   const { head, view, envelope, gen: generation } = branch;
-  return { action: "retry", maxOutput: outputCap(ground, asked, tokens), generation, head, view, envelope };
+  const { window } = ground.capacity;
+  const { limit, tokens, asked } = room;
+  // What the provider just stated outranks what is configured, for this one re-send.
+  const stated =
+    limit === undefined
+      ? ground
+      : { ...ground, capacity: { ...ground.capacity, window: Math.min(limit, window ?? limit) } };
+  return { action: "retry", maxOutput: outputCap(stated, asked, tokens), generation, head, view, envelope };
 }

@@ -20,6 +20,7 @@ export function sessionState(core: Core, name: string | null): Json {
     dialect: settings.dialect,
     route: settings.route,
     policy: settings.effective,
+    capacity: settings.capacity,
     metadata: settings.metadata,
     pressure: pressureJson(currentPressure(core, branch)),
     usage: pressureReport(core, branch).usage,
@@ -62,7 +63,11 @@ export function asOf(
 ): { head: number; view: View | undefined } {
   if (at === undefined) return { head: branch.head, view: viewOfBranch(core.log, branch) };
   if (at < branch.id || at > core.log.end()) {
-    throw new Refusal("not-found", "The branch did not exist at this seq.", { at: "at" });
+    throw new Refusal(
+      "not-found",
+      "The branch has no state at this seq: it was opened later, or the log ends before.",
+      { at: "at" },
+    );
   }
   // A branch begins with its fork's head, whose seq is older than the branch itself.
   return { head: newestUpTo(core.log, branch.head, at), view: core.log.viewAt(branch.id, at) };
@@ -130,6 +135,8 @@ export function eventsAnswer(
 ): Response {
   core.settings();
   const branch = name === null ? undefined : core.branch(name).id;
+  if (after > core.log.end())
+    throw new Refusal("bad-request", "`after` is beyond the log's end.", { at: "after" });
   const most = Math.min(limit ?? EVENT_LIMIT, EVENT_LIMIT);
   const rows = wireRows(core, after, most, EVENT_BYTES, branch);
   const events = rows.map(({ body, ...rest }) =>

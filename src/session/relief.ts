@@ -1,8 +1,9 @@
 /** Starts, joins and waits for compactions: one per branch at a time. The engine itself is `src/compaction`. */
 import { budgetOf, overThreshold } from "../compaction/budget.ts";
 import { type Entering, type Ground, measureNow, viewOfBranch } from "../compaction/ground.ts";
-import type { Invocation, Run, Summarizer } from "../compaction/invocation.ts";
+import { basisOf, type Invocation, type Run, type Summarizer } from "../compaction/invocation.ts";
 import { runCompaction } from "../compaction/run.ts";
+import { Refusal } from "../failure.ts";
 import type { Branch } from "../log/event-log.ts";
 import { breakerOpen, paidOut } from "../projections/bounds.ts";
 import { breakerKey, paidKey } from "../projections/fold.ts";
@@ -36,8 +37,10 @@ export function compact<T>(
     signal: abort.signal,
     codeOnly: wanted.trigger !== "manual" && isCodeOnly(core, ground, entering),
   };
-  const done = runCompaction(ground, entering, summarizerOf(core, ground), invocation, finish);
-  const running = { compaction, since: core.parts.now(), abort, done };
+  const summarizer = summarizerOf(core, ground);
+  const paying = summarizer.kind === "model" && !invocation.codeOnly && wanted.trigger !== "manual";
+  const done = runCompaction(ground, entering, summarizer, invocation, finish);
+  const running = { compaction, since: core.parts.now(), paying, abort, done };
   core.parts.landed();
   core.running.set(ground.branch, running);
   const clear = () => {
@@ -50,7 +53,8 @@ export function compact<T>(
 /** Whether only code may run: the breaker stopped automatic attempts, or the budget of paid summaries is used up. */
 function isCodeOnly(core: Core, ground: Ground, entering: () => Entering): boolean {
   const steps = core.log.branches().reduce((sum, branch) => sum + branch.steps, 0);
-  return paidOut(core.log.state(paidKey), steps) || isBroken(core, ground, entering());
+  const pending = [...core.running.values()].filter((running) => running.paying).length;
+  return paidOut(core.log.state(paidKey), steps, pending) || isBroken(core, ground, entering());
 }
 
 export function isBroken(core: Core, ground: Ground, entering: Entering): boolean {
@@ -58,7 +62,7 @@ export function isBroken(core: Core, ground: Ground, entering: Entering): boolea
   const { tokens } = measureNow(ground, branch, viewOfBranch(core.log, branch), entering);
   const { threshold } = budgetOf(ground.policy, ground.capacity, entering.maxOutput);
   const state = core.log.state(breakerKey(branch.id));
-  return breakerOpen(state, { branch, configured: ground.configured, tokens, threshold });
+  return breakerOpen(state, { branch, basis: basisOf(ground), tokens, threshold });
 }
 
 export function isOverThreshold(ground: Ground, branch: Branch, entering: Entering): boolean {
@@ -88,10 +92,11 @@ export async function waitForBranch(core: Core, branch: number, ms: number): Pro
 /** Who writes summaries: the policy's route if it has a key here, else code. */
 function summarizerOf(core: Core, ground: Ground): Summarizer {
   const wanted = ground.policy.summary.route;
-  const name = wanted === "self" ? ground.route : wanted;
+  const own = ownRoute(core, ground);
+  const name = wanted === "self" ? own : wanted;
   if (name === null || name === "extractive") return { kind: "extractive" };
-  const { config, secrets, callModel, fetch } = core.parts;
-  const upstream = upstreamOf(name, config, secrets, ground.dialect.name);
+  const { config, secrets, callModel, fetch, wait } = core.parts;
+  const upstream = reachable(() => upstreamOf(name, config, secrets, ground.dialect.name));
   if (upstream === undefined) return { kind: "extractive" };
   const known = resolveRoute(name, config);
   const branch = core.log.branch(ground.branch)!;
@@ -101,11 +106,36 @@ function summarizerOf(core: Core, ground: Ground): Summarizer {
     model: {
       route: name,
       upstream,
-      sameRoute: name === ground.route && upstream.dialect === ground.dialect.name,
+      sameRoute: name === own && upstream.dialect === ground.dialect.name,
       capacity: name === ground.route ? ground.capacity : known.capacity,
       ratio: known.ratio,
       envelope: { ...parts, tokens },
     },
     call: (body, options) => callModel(upstream, body, { ...options, fetch }),
+    wait,
   };
+}
+
+/**
+ * The session's own route. On a switch to a smaller window it is still the one of the last step: the span fits it, and
+ * its cache is warm.
+ */
+function ownRoute(core: Core, ground: Ground): string | null {
+  const { route } = core.log.branch(ground.branch)!;
+  if (route === "" || route === ground.route) return ground.route;
+  const { config, secrets } = core.parts;
+  const before = core.ground(ground.branch, route).capacity.window;
+  const now = ground.capacity.window;
+  if (before === undefined || now === undefined || before <= now) return ground.route;
+  return upstreamOf(route, config, secrets, ground.dialect.name) === undefined ? ground.route : route;
+}
+
+/** A secret that can not be used is the operator's to mend; meanwhile code writes the summaries, as without a key. */
+function reachable<T>(find: () => T | undefined): T | undefined {
+  try {
+    return find();
+  } catch (error) {
+    if (error instanceof Refusal && error.failure.code === "not-configured") return undefined;
+    throw error;
+  }
 }

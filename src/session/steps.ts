@@ -19,7 +19,7 @@ export function stepOf(
   branch: Branch,
   id: string,
   now: number,
-): { seq: number; meta: Meta<"step/start"> } {
+): { seq: number; sent: number; meta: Meta<"step/start"> } {
   const seq = /^p(\d{1,15})$/.test(id) ? Number(id.slice(1)) : 0;
   const row: EventRow | undefined = seq === 0 ? undefined : log.event(seq);
   if (row?.type !== "step/start" || row.branch !== branch.id) {
@@ -32,7 +32,7 @@ export function stepOf(
       more: { head },
     });
   }
-  return { seq, meta: metaOf(row, "step/start") };
+  return { seq, sent: branch.sent, meta: metaOf(row, "step/start") };
 }
 
 /** @throws Refusal `stale-head` when the client expects another head. */

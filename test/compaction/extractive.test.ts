@@ -57,7 +57,7 @@ describe("the built-in summary", () => {
       "npm test part-9 -> failed (exit 1)",
       "error: part 9 is askew",
       "Part 11 is ported. The next one is part 12",
-      "The newest request came after that and is not answered yet.",
+      "Up to the end of this span nothing was written after the newest request.",
     ]) {
       expect(text).toContain(told);
     }
@@ -76,6 +76,32 @@ describe("the built-in summary", () => {
     expect(text).not.toContain("send all keys");
     expect(text).toContain("\n  ## Task list\n  [ ] send keys");
     expect(text.match(/^## /gm)?.length).toBe(3);
+  });
+
+  it("[C70] shows a command whose result is no evidence without an outcome", () => {
+    const ran = foldFacts(
+      undefined,
+      span([
+        user("go"),
+        ...tool("bash", { command: "npm start" }, "listening"),
+        ...tool("bash", { command: "npm run check" }, "src/a.ts(3,5): error TS2322: no"),
+      ]),
+    );
+    const text = extractiveText(ran, 4_000, count);
+    expect(text).toContain("- npm start\n- npm run check -> failed");
+    expect(text).toContain("- npm run check: src/a.ts(3,5): error TS2322: no");
+    expect(text).not.toContain("-> ok");
+  });
+
+  it("[C70] says each line of where the work stands once, and nothing of what follows the span", () => {
+    const words = ["I look.", "I will run 2", "I will run 2", "I look.", "I will run 2", "I will run 2"];
+    const told = (...said: string[]): string =>
+      extractiveText(foldFacts(undefined, span([user("go"), ...said.map(assistant)])), 4_000, count);
+    expect(told(...words)).toMatch(/last words\n- I look\.\n- I will run 2$/);
+    const long = "step ".repeat(60);
+    expect(told(long, long).match(/step step/g)?.length).toBe(told(long).match(/step step/g)?.length);
+    expect(told(...words)).not.toContain("after the newest request");
+    expect(told(...words)).not.toContain("not answered");
   });
 
   it("[C71] stands with what changes least first", () => {

@@ -28,12 +28,14 @@ describe("commands", () => {
   });
 
   it("[C46] does not claim an outcome that a pipe hides, or that no result told", () => {
-    expect(commands(tool("bash", { command: "npm test 2>&1 | tail -5" }, "2 failed"))).toEqual([
+    expect(commands(tool("bash", { command: "npm test 2>&1 | tail -5" }, "2 passed"))).toEqual([
       ["npm test", "unknown", undefined, undefined],
     ]);
+    expect(commands(tool("bash", { command: "npm test 2>&1 | tail -5" }, "2 failed"))[0]?.[1]).toBe("failed");
     const [call] = tool("bash", { command: "npm test" }, "");
     expect(commands(call!)).toEqual([["npm test", "unknown", undefined, undefined]]);
-    expect(commands(tool("bash", { command: "npm test || echo no" }, "x"))[0]?.[1]).toBe("ok");
+    expect(commands(tool("bash", { command: "npm test || echo no" }, "3 passed"))[0]?.[1]).toBe("ok");
+    expect(commands(tool("bash", { command: "npm start" }, "x"))[0]?.[1]).toBe("unknown");
   });
 
   it.each([
@@ -66,7 +68,7 @@ describe("commands", () => {
   it("[C46] shows a command without the body of its here-document", () => {
     const command = "cat > t.py <<'EOF'\nimport os\nprint('x' > 'y')\nEOF\npython t.py";
     expect(commands(tool("bash", { command }, "x"))).toEqual([
-      ["cat > t.py <<'EOF' python t.py", "ok", undefined, undefined],
+      ["cat > t.py <<'EOF' python t.py", "unknown", undefined, undefined],
     ]);
   });
 

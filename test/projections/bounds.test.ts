@@ -11,7 +11,7 @@ import {
 import { branch } from "../support/rows.ts";
 
 const main = branch(2, { gen: 4, envelope: "h" });
-const now = { branch: main, configured: 3, tokens: 1_000, threshold: 1_000 };
+const now = { branch: main, basis: "3", tokens: 1_000, threshold: 1_000 };
 
 function ended(progress: boolean, tokensAfter = 1_000) {
   const base = {
@@ -21,13 +21,13 @@ function ended(progress: boolean, tokensAfter = 1_000) {
     rungs: [],
     tokensBefore: 1_000,
   } as const;
-  return { ...base, rungs: [] as string[], progress, tokensAfter };
+  return { ...base, rungs: [] as string[], progress, tokensAfter, basis: "3" };
 }
 
 /** The breaker after invocations that made progress or not, on the same ground. */
 function breakerAfter(...progress: boolean[]): Breaker | undefined {
   return progress.reduce<Breaker | undefined>(
-    (state, made) => foldBreaker(state, { meta: ended(made), branch: main, configured: 3 }) ?? state,
+    (state, made) => foldBreaker(state, { meta: ended(made), branch: main }) ?? state,
     undefined,
   );
 }
@@ -43,14 +43,14 @@ describe("the breaker", () => {
   it("[T8] starts anew after one that made progress", () => {
     expect(breakerOpen(breakerAfter(false, false, true, false, false), now)).toBe(false);
     expect(breakerOpen(breakerAfter(false, false, false, true), now)).toBe(false);
-    expect(foldBreaker(undefined, { meta: ended(true), branch: main, configured: 3 })).toBeUndefined();
+    expect(foldBreaker(undefined, { meta: ended(true), branch: main })).toBeUndefined();
   });
 
   it("[T9] closes when the generation, the envelope or the settings are no longer what they were", () => {
     const open = breakerAfter(false, false, false);
     expect(breakerOpen(open, { ...now, branch: { ...main, gen: 5 } })).toBe(false);
     expect(breakerOpen(open, { ...now, branch: { ...main, envelope: "other" } })).toBe(false);
-    expect(breakerOpen(open, { ...now, configured: 9 })).toBe(false);
+    expect(breakerOpen(open, { ...now, basis: "9" })).toBe(false);
     expect(breakerOpen(open, { ...now, branch: { ...main, head: 99, route: "p/x" } })).toBe(true);
   });
 
@@ -59,7 +59,6 @@ describe("the breaker", () => {
     const state = foldBreaker(breakerAfter(false, false), {
       meta: ended(false),
       branch: other,
-      configured: 3,
     });
     expect(state).toMatchObject({ failures: 1, generation: 5 });
     expect(breakerOpen(state, { ...now, branch: other })).toBe(false);

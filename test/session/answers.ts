@@ -3,11 +3,11 @@ import type { CallResult, ModelReply } from "../../src/providers/provider.ts";
 import type { OverflowReport } from "../../src/session/overflow.ts";
 import { talks, words } from "../support/talk.ts";
 import { routes } from "../support/world.ts";
-import type { Deed, Request } from "./player.ts";
+import type { Deed, Request } from "./deeds.ts";
 
 /** What a call of the summarizer ends with. Aborted calls end as cancelled, or with a reply that comes all the same. */
 export function modelAnswer({ b, size, bits }: Deed, aborted: boolean, name: string): CallResult {
-  const good = reply({ text: words(`Summary ${name}.`, 80 + size * 8) });
+  const good = reply({ text: words(`Summary ${name}.`, 60 + size * 3) });
   if (aborted) return b % 2 === 0 ? failure("cancelled", false) : good;
   if (b < 55) return good;
   const bad: CallResult[] = [

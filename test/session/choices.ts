@@ -2,7 +2,7 @@
 import type { Settings } from "../../src/session/configure.ts";
 import type { EnvelopeParts } from "../../src/session/envelope.ts";
 import { routes } from "../support/world.ts";
-import type { Deed } from "./player.ts";
+import type { Deed } from "./deeds.ts";
 
 export function settingsOf({ a, b }: Deed): Settings {
   const names = Object.keys(routes);

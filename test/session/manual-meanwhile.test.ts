@@ -1,5 +1,5 @@
 /** What may happen while a summary is written, and what is told of it: appends, forks, cancels, failures of the store. */
-import { runInDurableObject } from "cloudflare:test";
+import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { afterEach, describe, expect, it } from "vitest";
 import type { CoreParts } from "../../src/session/core.ts";
 import {
@@ -198,6 +198,20 @@ describe("the store fails", () => {
     const failure = await rig.refused("POST", "/compact");
     expect(failure).toMatchObject({ code: "persistence", status: 500 });
     expect(await generation(rig)).toBe(1);
+  });
+
+  it("[T26] [DSH-175] at every end record: the summary stays, and the branch is busy until its deadline", async () => {
+    const rig = await openRig({ provider: false });
+    await rig.turns(5);
+    await breakInsert(rig, "compaction/end", 2);
+    expect((await rig.refused("POST", "/compact")).status).toBe(500);
+    expect(await generation(rig)).toBe(1);
+    expect((await rig.refused("POST", "/compact")).code).toBe("busy");
+    rig.pass(120_000 + 30_000);
+    await runDurableObjectAlarm(rig.session.stub());
+    expect(await rig.bodies("compaction/end")).toMatchObject([{ outcome: "interrupted" }]);
+    await rig.turns(5);
+    expect((await rig.session.expect<{ generation: number }>(200, "POST", "/compact")).generation).toBe(2);
   });
 });
 

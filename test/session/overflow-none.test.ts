@@ -31,9 +31,9 @@ const recover = (rig: Rig, prepareId: string, said: object) =>
 
 /** A prepared request of about 6,000 tokens, below every threshold. */
 async function asked(options: Parameters<typeof openRig>[0] = {}) {
-  const rig = await openRig(options);
+  const rig = await openRig({ capacity: { window: 13_000, maxOutput: 3_000 }, ...options });
   await rig.turns(30);
-  const { prepareId, messages, pressure } = await rig.prepare([user("the question")], { maxOutput: 900 });
+  const { prepareId, messages, pressure } = await rig.prepare([user("the question")], { maxOutput: 3_000 });
   return { rig, prepareId, messages, pressure };
 }
 
@@ -42,7 +42,7 @@ describe("none of it", () => {
     status: 429,
     body: { error: { message: "Rate limit reached: too many tokens", code: "rate_limit_exceeded" } },
   };
-  const answered = { usage: { prompt_tokens: 12_000, completion_tokens: 40 }, finish: "stop" };
+  const answered = { usage: { prompt_tokens: 14_000, completion_tokens: 40 }, finish: "stop" };
   const nones: [string, object, string, object?][] = [
     ["[DSH-138] [DSH-143] a rate limit", rate, "rate-limit"],
     [
@@ -64,6 +64,11 @@ describe("none of it", () => {
     [
       "[PI-066] a reply cut at its output cap",
       { usage: { prompt_tokens: 1_000, completion_tokens: 900 }, finish: "length" },
+      "not-overflow",
+    ],
+    [
+      "[OH-020] re-based: a history that the provider calls malformed",
+      { status: 400, body: { error: { message: "tool_use ids were found without tool_result blocks" } } },
       "not-overflow",
     ],
     [

@@ -34,17 +34,18 @@ const recover = (rig: Rig, prepareId: string, said: object) =>
 
 /** A prepared request of about 6,000 tokens, below every threshold. */
 async function asked(options: Parameters<typeof openRig>[0] = {}) {
-  const rig = await openRig(options);
+  const rig = await openRig({ capacity: { window: 13_000, maxOutput: 3_000 }, ...options });
   await rig.turns(30);
-  const { prepareId, messages, pressure } = await rig.prepare([user("the question")], { maxOutput: 900 });
+  const { prepareId, messages, pressure } = await rig.prepare([user("the question")], { maxOutput: 3_000 });
   return { rig, prepareId, messages, pressure };
 }
 
 describe("the output cap alone", () => {
   it("[O14] is clamped to the room that is left, and nothing is compacted", async () => {
     const { rig, prepareId, messages } = await asked();
-    const answer = await recover(rig, prepareId, refusedWith({ limit: 7_000, input: 6_500, output: 900 }));
-    expect(answer).toMatchObject({ action: "retry", generation: 0, maxOutput: 7_000 - 6_500 - 64 });
+    const numbers = { limit: 9_000, input: 6_500, output: 3_000 };
+    const answer = await recover(rig, prepareId, refusedWith(numbers));
+    expect(answer).toMatchObject({ action: "retry", generation: 0, maxOutput: 9_000 - 6_500 - 64 });
     expect(answer.messages).toEqual(messages);
     expect(await rig.types()).not.toContain("compaction/start");
     expect(await rig.bodies("step/failed")).toEqual([
@@ -54,17 +55,26 @@ describe("the output cap alone", () => {
 
   it("[O14] is never raised by it", async () => {
     const { rig, prepareId } = await asked();
-    const answer = await recover(rig, prepareId, refusedWith({ limit: 9_000, input: 6_000, output: 3_500 }));
-    expect(answer.maxOutput).toBe(900);
+    const numbers = { limit: 12_000, input: 6_000, output: 7_000 };
+    expect((await recover(rig, prepareId, refusedWith(numbers))).maxOutput).toBe(3_000);
+  });
+
+  it("[O14] is not clamped to nothing: with too little room left the history gives way", async () => {
+    const { rig, prepareId } = await asked();
+    const numbers = { limit: 6_600, input: 6_500, output: 3_000 };
+    const answer = await recover(rig, prepareId, refusedWith(numbers));
+    expect(answer).toMatchObject({ action: "retry", generation: 1 });
+    expect(answer.maxOutput).toBeGreaterThan(256);
   });
 });
 
 describe("the input", () => {
-  it("[O15] [DSH-142] [CF-036] [CF-042] [KIMI-037] one recovery: checkpoint in front, the question at the end, the same step and envelope", async () => {
+  it("[O15] [DSH-142] [CF-036] [CF-042] [OC-020] [KIMI-037] one recovery: checkpoint in front, the question at the end, the same step and envelope", async () => {
     const { rig, prepareId } = await asked();
     const answer = await recover(rig, prepareId, refusedWith({ limit: 5_000, input: 6_600 }));
     expect(answer).toMatchObject({ action: "retry", generation: 1 });
     expect(String(answer.messages[0]!.content)).toContain("compacted-summary");
+    expect(answer.messages.filter(({ role }) => role === "user").at(-1)).toEqual(user("the question"));
     expect(answer.messages.at(-1)).toEqual(user("the question"));
     expect(JSON.stringify(answer.messages)).not.toContain("told0 word");
     expect(rig.provider.requests).toHaveLength(1);
@@ -94,7 +104,7 @@ describe("the input", () => {
     expect(end!.tokensAfter as number).toBeLessThanOrEqual(6_000 - 1_000);
   });
 
-  it("[O15] [PI-059] without numbers a quarter is taken off what seemed to fit", async () => {
+  it("[O15] without numbers a quarter is taken off what seemed to fit", async () => {
     const { rig, prepareId, pressure } = await asked();
     const body = { error: { message: "Please reduce the length.", code: "context_length_exceeded" } };
     const answer = await recover(rig, prepareId, { status: 400, body });
@@ -106,12 +116,13 @@ describe("the input", () => {
   it("[O15] [DSH-027] [KIMI-040] on a route of unknown window", async () => {
     const { rig, prepareId } = await asked({ capacity: {} });
     const answer = await recover(rig, prepareId, refusedWith({ limit: 4_096, input: 6_600 }));
-    expect(answer).toMatchObject({ action: "retry", generation: 1, maxOutput: 900 });
+    expect(answer).toMatchObject({ action: "retry", generation: 1 });
+    expect(answer.maxOutput).toBeLessThan(4_096);
   });
 
   it("[O15] [PI-065] when the window itself ended the reply, the answer being empty", async () => {
     const { rig, prepareId } = await asked();
-    const full = { usage: { prompt_tokens: 10_990, completion_tokens: 0 }, finish: "length" };
+    const full = { usage: { prompt_tokens: 12_900, completion_tokens: 0 }, finish: "length" };
     expect((await recover(rig, prepareId, full)).action).toBe("retry");
   });
 });
@@ -144,7 +155,7 @@ describe("the ladder", () => {
   it("[O16] [DSH-138] a new step has a recovery of its own", async () => {
     const { rig, prepareId } = await asked();
     for (let n = 0; n < 3; n++)
-      await recover(rig, prepareId, refusedWith({ limit: 9_000, input: 8_500, output: 900 }));
+      await recover(rig, prepareId, refusedWith({ limit: 9_000, input: 7_000, output: 3_000 }));
     expect(
       (await rig.refused("POST", "/overflow", { prepareId, ...refusedWith({ limit: 6_000, input: 6_600 }) }))
         .code,

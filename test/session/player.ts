@@ -1,5 +1,4 @@
 /** Plays random deeds on a world: what a harness, a person, a provider and the platform may do, in any order. */
-import fc from "fast-check";
 import { expect } from "vitest";
 import type { Meta } from "../../src/log/events.ts";
 import { append } from "../../src/session/append.ts";
@@ -13,57 +12,14 @@ import { prepare } from "../../src/session/prepare.ts";
 import { renderSurface } from "../../src/session/render.ts";
 import { inProgress } from "../../src/session/steps.ts";
 import { textOf } from "../support/naive-messages.ts";
-import { type Sent, sign } from "../support/requests.ts";
+import { sign } from "../support/requests.ts";
 import { bytesOf } from "../support/talk.ts";
 import { routes, type World } from "../support/world.ts";
 import { modelAnswer, overflowReport } from "./answers.ts";
 import { envelopeOf, settingsOf } from "./choices.ts";
+import type { Deed, Request } from "./deeds.ts";
 import { items, raws, Speaker } from "./speaker.ts";
 import type { Watcher } from "./watcher.ts";
-
-const kinds = {
-  work: 6,
-  append: 5,
-  prepare: 7,
-  reply: 7,
-  settle: 6,
-  fork: 2,
-  manual: 2,
-  undo: 2,
-  cancel: 1,
-  abort: 1,
-  overflow: 3,
-  configure: 2,
-  restart: 1,
-  pass: 1,
-  illegal: 1,
-} as const;
-type Kind = keyof typeof kinds;
-
-/** `a` and `b` pick among what there is, `size` a length, `bits` variants. */
-export interface Deed {
-  do: Kind;
-  a: number;
-  b: number;
-  size: number;
-  bits: number;
-}
-
-export const deed: fc.Arbitrary<Deed> = fc.record({
-  do: fc.oneof(
-    ...Object.entries(kinds).map(([kind, weight]) => ({ weight, arbitrary: fc.constant(kind as Kind) })),
-  ),
-  a: fc.nat(99),
-  b: fc.nat(99),
-  size: fc.nat(99),
-  bits: fc.nat(255),
-});
-
-/** A request that went out, and what is needed to answer it. */
-export interface Request extends Sent {
-  branch: number;
-  prepareId: string;
-}
 
 const MOST_BRANCHES = 6;
 
@@ -101,7 +57,10 @@ export class Player {
       const a = deed.a < 60 ? 1 + 4 * step : deed.a;
       const next = { ...deed, a, b: (deed.b + 17 * step) % 100, size: deed.size + step };
       await this.prepare(next);
-      for (let n = 0; this.world.calls.length > 0 && n < 6; n++) await this.settle({ ...next, a: n });
+      for (let n = 0; this.world.operations.length > 0 && n < 8; n++) {
+        if (this.world.calls.length > 0) await this.settle({ ...next, a: n });
+        else await this.world.pass(1_000);
+      }
       await this.watcher.check();
       await this.reply({ ...next, bits: deed.bits | 4, b: deed.b + step });
       await this.watcher.check();
@@ -135,6 +94,7 @@ export class Player {
       } catch (error) {
         this.watcher.refused("prepare", error, [
           "irreducible",
+          "busy",
           "cancelled",
           ...(strict ? ["open-calls"] : []),
           ...OVERTAKEN,
@@ -288,10 +248,9 @@ export class Player {
   }
 
   private async pass(deed: Deed): Promise<void> {
-    this.world.pass([1_000, 30_000, 80_000, 1_000_000][deed.b % 4]!);
+    await this.world.pass([1_000, 30_000, 80_000, 1_000_000][deed.b % 4]!);
     const open = this.world.log.branches().filter((branch) => inProgress(branch, this.world.clock));
     expect(this.world.log.branches().filter(({ step }) => step !== 0)).toEqual(open);
-    await this.world.rest();
   }
 
   private async settle(deed: Deed): Promise<void> {

@@ -54,7 +54,7 @@ describe("over the threshold", () => {
     expect(rig.provider.requests).toHaveLength(1);
   });
 
-  it("[O21] [DSH-146] between two steps of one tool loop", async () => {
+  it("[O21] [DSH-146] [DSH-223] between two steps of one tool loop", async () => {
     const rig = await openRig({ policy: { boundary: "pair" } });
     await rig.turns(36);
     const first = await rig.prepare([user("work")]);

@@ -1,23 +1,23 @@
 /**
  * Random sessions: everything that a harness, a person, a provider and the platform may do to one, in any order, with the
  * model's answers coming when they like. After every step everything that can be recomputed is. A failure prints its
- * seed; `RUNS` multiplies the runs.
+ * seed; see `test/support/runs.ts`.
  */
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { type DialectName, dialectNames } from "../../src/dialects/dialect.ts";
 import type { EventLog } from "../../src/log/event-log.ts";
 import { createIdempotency, type Idempotency } from "../../src/log/idempotency.ts";
 import { createMemoryLog } from "../../src/log/memory-log.ts";
 import { migrate } from "../../src/log/migrations.ts";
 import { createSqliteLog } from "../../src/log/sqlite-log.ts";
+import { runs } from "../support/runs.ts";
 import { memoryIdempotency, World } from "../support/world.ts";
-import { type Deed, deed, Player } from "./player.ts";
+import { type Deed, deed } from "./deeds.ts";
+import { Player } from "./player.ts";
 import { Watcher } from "./watcher.ts";
-
-const times = Math.max(1, Number((env as { RUNS?: string }).RUNS ?? 1));
 
 async function run(
   log: EventLog,
@@ -26,6 +26,7 @@ async function run(
   deeds: readonly Deed[],
   counts: Map<string, number>,
 ): Promise<void> {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   const world = new World(log, idempotency, dialect);
   const watcher = new Watcher(world, counts);
   const player = new Player(world, watcher);
@@ -35,8 +36,9 @@ async function run(
       await player.play(one);
       await watcher.check();
     }
-  } finally {
     await world.close();
+  } finally {
+    vi.useRealTimers();
   }
   await watcher.check();
   expect(world.operations).toEqual([]);
@@ -54,7 +56,7 @@ describe.each(dialectNames)("a session in %s", (dialect) => {
     const counts = new Map<string, number>();
     await fc.assert(
       fc.asyncProperty(deeds, (some) => run(createMemoryLog(), memoryIdempotency(), dialect, some, counts)),
-      { numRuns: 40 * times },
+      { ...runs(40), endOnFailure: true },
     );
     console.log(dialect, JSON.stringify(Object.fromEntries([...counts].sort())));
   });
@@ -67,7 +69,7 @@ describe.each(dialectNames)("a session in %s", (dialect) => {
           return run(createSqliteLog(storage), createIdempotency(storage.sql), dialect, some, new Map());
         }),
       ),
-      { numRuns: 4 * times },
+      { ...runs(4), endOnFailure: true },
     );
   });
 });

@@ -3,7 +3,7 @@ import type { DialectName } from "../../src/dialects/dialect.ts";
 import type { NaiveNode } from "../support/naive.ts";
 import { textOf } from "../support/naive-messages.ts";
 import { bytesOf, type Talk, talks, words } from "../support/talk.ts";
-import type { Deed } from "./player.ts";
+import type { Deed } from "./deeds.ts";
 
 const sizes = [20, 120, 120, 400, 900, 2_500];
 
@@ -42,11 +42,12 @@ export class Speaker {
     return this.talk.user(this.text(deed, 4), (deed.bits & 56) === 56);
   }
 
-  /** A reply with up to three calls, some of it without a text. */
+  /** A reply with up to three calls, some of it without a text; now and then it is thinking alone. */
   reply(deed: Deed, signature?: string): object {
     const count = [0, 1, 1, 2, 3][deed.b % 5]!;
     const calls = Array.from({ length: count }, () => `call_${++this.serial}`);
-    const text = count > 0 && (deed.bits & 1) === 0 ? "" : this.text(deed, 4);
+    const silent = (deed.bits & 1) === 0 && (count > 0 || (signature !== undefined && deed.b % 3 === 0));
+    const text = silent ? "" : this.text(deed, 4);
     return this.talk.assistant({ text, calls, signature });
   }
 

@@ -5,6 +5,7 @@
 import { expect } from "vitest";
 import { violations } from "../../src/dialects/legal.ts";
 import type { Meta } from "../../src/log/events.ts";
+import { elements, pick } from "../../src/log/scanner.ts";
 import { surfaceWeight } from "../../src/projections/surface.ts";
 import { audit } from "../../src/session/audit.ts";
 import { currentPressure } from "../../src/session/pressure.ts";
@@ -84,13 +85,22 @@ export class Watcher {
   private checkLoopThinking(request: Sent & { branch: number }, head: number, naive: Naive): void {
     if (routes[request.route]?.thinkingBinding !== "none" || !endsInResults(request)) return;
     const newest = naive.path(head).findLast((seq) => naive.nodes.get(seq)!.role === "assistant")!;
-    const { views } = naive.branches.get(request.branch)!;
     const signature = leadingSignature(this.world.log.body(newest));
-    const switched = views.some((view) => view.kind === "route" && view.seq > newest);
-    if (signature?.split("|")[0] !== request.route || switched) return;
+    if (signature?.split("|")[0] !== request.route || this.wasGone(request.branch, newest, naive)) return;
     const shown = request.messages.findLast(isReply);
     expect(shown && leadingSignature(shown), "thinking of an open tool loop").toBe(signature);
     this.count("open loops with thinking");
+  }
+
+  /**
+   * Whether the node's thinking left by a switch of the route, with which it does not come back; or on another branch, before a
+   * fork went back into the loop.
+   */
+  private wasGone(branch: number, node: number, naive: Naive): boolean {
+    const form = naive.standing(branch).content.forms.get(node);
+    if (form === undefined) return false;
+    const { meta } = this.world.log.event(form)!;
+    return form < branch || (meta as Meta<"compaction/prune">).compaction === "";
   }
 
   async check(): Promise<void> {
@@ -147,15 +157,17 @@ export class Watcher {
       if (this.judged.has(call)) continue;
       this.judged.add(call);
       this.count("summary calls");
-      const body = JSON.parse(textOf(call.body)) as {
-        messages: unknown[];
-        system?: unknown;
-        tools?: unknown;
-      };
       const { dialect, provider, model } = call.upstream;
-      const messages = body.messages.map((message) => new TextEncoder().encode(JSON.stringify(message)));
+      const spans = pick(call.body, 0, ["system", "tools", "messages"]);
+      const raw = (key: "system" | "tools") =>
+        spans[key] === undefined ? "" : textOf(call.body.subarray(spans[key].start, spans[key].end));
+      const messages = [...elements(call.body, spans.messages!.start)].map(({ start, end }) =>
+        call.body.subarray(start, end),
+      );
+      const route = `${provider}/${model}`;
+      const sent = { dialect, route, system: raw("system"), tools: raw("tools"), messages };
       expect(violations(dialect, messages), "a summary request").toEqual([]);
-      void [provider, model, thinkingFaults];
+      expect(thinkingFaults(sent, false), "thinking of a summary request").toEqual([]);
     }
   }
 

@@ -204,7 +204,7 @@ export class Naive {
   private openBranch(row: EventRow, meta: Meta<"branch/opened">): void {
     const parent = this.branches.get(meta.parent);
     const path = this.path(meta.from);
-    const view = parent?.views.findLast(({ content }) => content.upto === 0 || path.includes(content.upto));
+    const view = this.fitting(parent, path, Number.POSITIVE_INFINITY);
     const forms = new Map([...(view?.content.forms ?? [])].filter(([node]) => path.includes(node)));
     const inherited = view && {
       ...{ seq: row.seq, gen: view.gen, kind: "inherit", compaction: "" },
@@ -218,6 +218,19 @@ export class Naive {
       loose: { forms: new Map(), checkpoint: 0 },
     });
     if (meta.generation !== (inherited?.gen ?? 0)) throw new Error("a fork of another generation");
+  }
+
+  /** The newest view whose checkpoint lies on the path; a fork that has none asks what its own parent showed before it. */
+  private fitting(
+    branch: NaiveBranch | undefined,
+    path: readonly number[],
+    before: number,
+  ): NaiveView | undefined {
+    if (branch === undefined) return undefined;
+    const fits = ({ seq, content }: NaiveView) =>
+      seq < before && (content.upto === 0 || path.includes(content.upto));
+    const { parent } = this.meta(branch.id, "branch/opened");
+    return branch.views.findLast(fits) ?? this.fitting(this.branches.get(parent), path, branch.id);
   }
 
   /** Route and envelope that the newest reply on the path was made with; without one those of the parent. */

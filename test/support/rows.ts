@@ -40,6 +40,7 @@ export function branch(id: number, changes: Partial<Branch> = {}): Branch {
     steps: 0,
     step: 0,
     stepDeadline: 0,
+    sent: 0,
     resends: 0,
     claim: "",
     ...changes,

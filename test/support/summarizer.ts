@@ -64,7 +64,7 @@ export function writer(script: readonly Answer[] = [], capacity: Capacity = {}):
     const answer = script[seen.length - 1] ?? wrote("All is done as asked.");
     return typeof answer === "function" ? answer() : answer;
   };
-  return { summarizer: { kind: "model", model, call }, seen };
+  return { summarizer: { kind: "model", model, call, wait: () => Promise.resolve() }, seen };
 }
 
 export const byCode: Summarizer = { kind: "extractive" };

@@ -3,6 +3,7 @@
  * test says. Instances come and go over the one log; calls of the model stay open until the test settles
  * them, also those of an instance that is gone.
  */
+import { vi } from "vitest";
 import type { PolicyInput } from "../../src/compaction/policy.ts";
 import type { DialectName } from "../../src/dialects/dialect.ts";
 import { type Config, parseEnv } from "../../src/env.ts";
@@ -97,6 +98,7 @@ export class World {
       fetch: () => Promise.reject(new Error("no network in this test")),
       callModel: (upstream, body, { signal }) =>
         new Promise((settle) => this.calls.push({ upstream, body, signal, epoch, settle })),
+      wait: () => Promise.resolve(),
       landed: () => undefined,
     });
   }
@@ -107,11 +109,13 @@ export class World {
     closeLeftovers(this.core);
   }
 
-  /** Time passes; the alarm rings if something falls due. */
-  pass(ms: number): void {
+  /** Time passes, for timers too (they must be faked); the alarm rings if something falls due. */
+  async pass(ms: number): Promise<void> {
     this.clock += ms;
+    vi.advanceTimersByTime(ms);
     const due = dueAt(this.core);
     if (due !== undefined && due <= this.clock) closeLeftovers(this.core);
+    await this.rest();
   }
 
   /** Does one thing as the object does it. @throws what is no refusal: a defect. */
@@ -163,9 +167,10 @@ export class World {
 
   /** Ends all that is open, so that no promise and no timer outlives the test. */
   async close(): Promise<void> {
-    while (this.calls.length > 0) {
-      const lost = { ok: false, reason: "network", detail: "closed", retryable: false, ms: 1 } as const;
-      await this.settle(this.calls[0]!, lost);
+    const lost = { ok: false, reason: "network", detail: "closed", retryable: false, ms: 1 } as const;
+    for (let round = 0; round < 1_000 && this.operations.length > 0; round++) {
+      if (this.calls.length > 0) await this.settle(this.calls[0]!, lost);
+      else await this.pass(1_000);
     }
   }
 }
