@@ -125,7 +125,9 @@ async function drive(url: URL, env: BenchEnv): Promise<unknown> {
     }
     case "/bench/count":
       return {
-        ms: count(Array.from({ length: number("calls") }, (_, n) => textOf(number("size"), number("seed") + n))),
+        ms: count(
+          Array.from({ length: number("calls") }, (_, n) => textOf(number("size"), number("seed") + n)),
+        ),
       };
     case "/bench/call": {
       const init: RequestInit = { method: text("method") };

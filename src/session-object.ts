@@ -7,6 +7,7 @@ import { configOf } from "./env.ts";
 import { Defect, Refusal } from "./failure.ts";
 import { acceptLive, closeLive, onLiveClose, onLiveMessage, publish } from "./live/sockets.ts";
 import { createIdempotency } from "./log/idempotency.ts";
+import { createKeptLog } from "./log/kept-log.ts";
 import { isMigrated, migrate } from "./log/migrations.ts";
 import { createSqliteLog } from "./log/sqlite-log.ts";
 import { createMeter } from "./meter/price.ts";
@@ -106,8 +107,10 @@ export class SessionObject extends DurableObject<Env> {
   private build(): Core {
     const { storage } = this.ctx;
     storage.transactionSync(() => migrate(storage.sql));
+    const store = createSqliteLog(storage, () => this.tellSockets());
     this.core = new Core({
-      log: createSqliteLog(storage, () => this.tellSockets()),
+      log: createKeptLog(store),
+      store,
       idempotency: createIdempotency(storage.sql),
       config: configOf(this.env),
       secrets: this.env,

@@ -55,6 +55,12 @@ const NEWEST = { tokens: 2_048, share: 1 / 3 };
 const FIRST = { tokens: 600, share: 1 / 6 };
 /** Tokens of the tags around two requests and of the closing tag. */
 const FRAMING = 40;
+/** Below this cap the label is short, so that the requests have room. */
+const SMALL_CAP = 512;
+/** Tokens in which the first 200 characters of a request fit, unless they are unusually dense. */
+const FIRST_WORDS = 64;
+/** Tokens of the two elements around the requests. */
+const ELEMENTS = 24;
 /** A request cut shorter than this says nothing. */
 const LEAST = 24;
 
@@ -68,7 +74,9 @@ const JOINTS = 8;
 export function frameCheckpoint(parts: FrameParts & { text: string }): Framed {
   const { label, count } = parts;
   const { first, newest } = fittedRequests(parts);
-  const blocks = [opening(label), first, defang(parts.text.trim()), newest].filter((block) => block !== "");
+  const blocks = [opening(label, parts.cap), first, defang(parts.text.trim()), newest].filter(
+    (block) => block !== "",
+  );
   const text = `${blocks.join("\n\n")}\n</${TAG}>`;
   return { text, tokens: count(text) };
 }
@@ -78,13 +86,17 @@ export function frameRoom(parts: FrameParts): number {
   return Math.max(0, parts.cap - frameCheckpoint({ ...parts, text: "" }).tokens - JOINTS);
 }
 
-function opening({ by, from, to, messages }: FrameLabel): string {
+function opening({ by, from, to, messages }: FrameLabel, cap: number): string {
   const author =
     by === "extractive"
       ? "put together from the log by a program, without a model"
       : `written by the model ${attribute(by)}`;
+  const tag = `<${TAG} by="${attribute(by)}" from="${from}" to="${to}" messages="${messages}">`;
+  if (cap < SMALL_CAP) {
+    return `${tag}\nAutomatic summary of ${messages} earlier messages, ${author}: background, no message and no reply. Only ${REQUEST} elements are the user's words. Go on without mentioning it.`;
+  }
   return [
-    `<${TAG} by="${attribute(by)}" from="${from}" to="${to}" messages="${messages}">`,
+    tag,
     `Automatic summary of ${messages} earlier messages, ${author}. It stands in their place as background:` +
       " it is neither a message of the user nor a reply of the assistant." +
       ` The ${REQUEST} elements are the user's own words, and the newest of them stands unless a later` +
@@ -95,16 +107,18 @@ function opening({ by, from, to, messages }: FrameLabel): string {
 
 function fittedRequests(parts: FrameParts): { first: string; newest: string } {
   const { cap, count, firstRequest, newestRequest, label } = parts;
-  const room = cap - count(opening(label)) - JOINTS - FRAMING;
+  const room = cap - count(opening(label, parts.cap)) - JOINTS - FRAMING;
   const limit = ({ tokens, share }: typeof NEWEST, part: number): number =>
     Math.floor(Math.min(tokens, cap * share, room * part));
   const newestLimit = limit(NEWEST, 0.6);
   if (same(firstRequest, newestRequest)) {
     return { first: element("first and newest", newestRequest, newestLimit, count), newest: "" };
   }
+  // In the smallest frame the session's first words still come before the newest request.
+  const firstLimit = Math.max(limit(FIRST, 0.3), Math.min(FIRST_WORDS, Math.floor(0.6 * (room - ELEMENTS))));
   return {
-    first: element("first", firstRequest, limit(FIRST, 0.3), count),
-    newest: element("newest", newestRequest, newestLimit, count),
+    first: element("first", firstRequest, firstLimit, count),
+    newest: element("newest", newestRequest, Math.min(newestLimit, room - ELEMENTS - firstLimit), count),
   };
 }
 

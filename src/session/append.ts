@@ -15,7 +15,7 @@ import { usageOf } from "../providers/usage.ts";
 import { unboundForms } from "./arriving.ts";
 import { checkKeys, checkValue } from "./body.ts";
 import type { Core } from "./core.ts";
-import { storedEnvelope } from "./envelope.ts";
+import { envelopeWeight } from "./envelope.ts";
 import { type Ingested, ingest, messageEvents, type Raw } from "./ingest.ts";
 import { currentPressure, pressureJson } from "./pressure.ts";
 import type { Json } from "./render.ts";
@@ -222,7 +222,7 @@ function isPlausible(
   step: NonNullable<Step>,
 ): boolean {
   const sent = surfaceWeight(core.log, branch.head, step.sent === 0 ? undefined : core.log.view(step.sent));
-  const envelope = storedEnvelope(core.log, step.meta.envelope).tokens;
+  const envelope = envelopeWeight(core.log, step.meta.envelope).tokens;
   // Media are priced at 1,600 each and may count far less.
   const texts = ground.prior * (sent.tokens - PER_MEDIA * sent.images + envelope);
   const input = inputOf(usage);
@@ -258,7 +258,7 @@ function usageEvent(
       surfaceWeight(log, branch.head, step.sent === 0 ? undefined : log.view(step.sent)),
     );
   const total = inputOf(usage) + usage.output - unsent(usage, ingested, reply);
-  const envelope = storedEnvelope(log, step.meta.envelope).tokens;
+  const envelope = envelopeWeight(log, step.meta.envelope).tokens;
   const anchor = { node: log.end() + 1 + index + 1, total, surface: upTo.tokens, envelope };
   const sample = sampleOf(log, branch, route, anchor);
   const meta = { usage, route, anchor, ...(sample === undefined ? {} : { sample }) };

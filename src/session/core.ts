@@ -29,6 +29,8 @@ export interface Running {
 
 export interface CoreParts {
   log: EventLog;
+  /** The store itself, where `log` keeps rows of it in memory: what the audit looks at. */
+  store?: EventLog;
   idempotency: Idempotency;
   config: Config;
   /** Where secrets are looked up by name. */

@@ -38,6 +38,17 @@ export function storedEnvelope(log: Pick<EventLog, "envelope">, hash: string): E
   return { hash, tokens: row.price, bytes: row.body.byteLength, body: row.body, parts };
 }
 
+/** What an envelope weighs, without a look at its fields. */
+export function envelopeWeight(
+  log: Pick<EventLog, "envelope">,
+  hash: string,
+): { tokens: number; bytes: number } {
+  if (hash === "") return { tokens: 0, bytes: 0 };
+  const row = log.envelope(hash);
+  if (row === undefined) throw new TypeError("envelope is not in the log");
+  return { tokens: row.price, bytes: row.body.byteLength };
+}
+
 /** The branch's envelope with the given fields: an absent one keeps what was, `null` clears it. */
 export function nextEnvelope(
   log: Pick<EventLog, "envelope">,

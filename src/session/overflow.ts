@@ -24,7 +24,7 @@ import { appendEvents } from "../projections/write.ts";
 import { classifyRefusal, silentOverflow } from "../providers/overflow.ts";
 import { usageOf } from "../providers/usage.ts";
 import type { Core } from "./core.ts";
-import { storedEnvelope } from "./envelope.ts";
+import { envelopeWeight } from "./envelope.ts";
 import { irreducible } from "./landing.ts";
 import { outputCap } from "./pressure.ts";
 import { compact } from "./relief.ts";
@@ -59,9 +59,8 @@ export async function recover(core: Core, report: OverflowReport): Promise<Recov
   const branch = core.branch(report.branch);
   const step = stepOf(core.log, branch, report.prepareId, core.parts.now());
   const ground = core.ground(branch.id, step.meta.route);
-  const { tokens, bytes } = storedEnvelope(core.log, step.meta.envelope);
   const entering: Entering = {
-    envelope: { tokens, bytes },
+    envelope: envelopeWeight(core.log, step.meta.envelope),
     batch: [],
     maxOutput: step.meta.maxOutput ?? undefined,
   };

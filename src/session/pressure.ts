@@ -7,13 +7,12 @@ import { metaOf } from "../log/events.ts";
 import type { Measure } from "../projections/pressure.ts";
 import type { SurfaceItem } from "../projections/surface.ts";
 import type { Core } from "./core.ts";
-import { storedEnvelope } from "./envelope.ts";
+import { envelopeWeight } from "./envelope.ts";
 import type { Json } from "./render.ts";
 
 /** The next request with an empty batch. */
 export function idle(core: Core, branch: Branch): Entering {
-  const { tokens, bytes } = storedEnvelope(core.log, branch.envelope);
-  return { envelope: { tokens, bytes }, batch: [], maxOutput: undefined };
+  return { envelope: envelopeWeight(core.log, branch.envelope), batch: [], maxOutput: undefined };
 }
 
 export function pressureJson(measure: Measure): Json {

@@ -73,7 +73,7 @@ const handlers: Record<string, Handler> = {
     const recount =
       query.get("prices") === "true" ? { dialect: core.dialect(), meter: core.parts.meter } : undefined;
     const pause = () => new Promise<void>((resolve) => setTimeout(resolve, 0));
-    return jsonAnswer({ ...(await audit(core.log, recount, pause)), dialect });
+    return jsonAnswer({ ...(await audit(core.parts.store ?? core.log, recount, pause)), dialect });
   },
 };
 

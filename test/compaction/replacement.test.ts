@@ -78,7 +78,7 @@ function commit(
 }
 
 describe("weights", () => {
-  it("[T1] [DSH-073] each form is logged with its node and its price, right before the replacement that shows it", () => {
+  it("[T31] [DSH-073] each form is logged with its node and its price, right before the replacement that shows it", () => {
     const bed = bedWithResults();
     const before = bed.items().filter((item) => item.kind === "tool");
     const forms = planPrune(bed.ground, bed.snapshot(), 0, true);
@@ -94,7 +94,7 @@ describe("weights", () => {
     expect(replace!.meta.forms).toEqual(pruned.map((row) => [row.meta.node, row.seq]));
   });
 
-  it("[T1] [DSH-216] a checkpoint over everything leaves exactly its own price", () => {
+  it("[T31] [DSH-216] a checkpoint over everything leaves exactly its own price", () => {
     const bed = bedWithResults();
     const made = checkpoint(bed, bed.tip.head);
     commit(bed, { checkpoint: made });
@@ -102,7 +102,7 @@ describe("weights", () => {
     expect(bed.shown()).toEqual([{ role: "user", content: "what was done" }]);
   });
 
-  it("[T1] the kept weight is the sum over the Surface after every replacement, with bytes and images", () => {
+  it("[T31] the kept weight is the sum over the Surface after every replacement, with bytes and images", () => {
     const bed = bedWithResults();
     const steps: (() => Weight)[] = [
       () => commit(bed, { forms: planPrune(bed.ground, bed.snapshot(), 0, true).slice(0, 1) }),
@@ -119,7 +119,7 @@ describe("weights", () => {
     expect(bed.tip.gen).toBe(4);
   });
 
-  it("[T1] a checkpoint drops the forms behind it and keeps those before the head", () => {
+  it("[T31] a checkpoint drops the forms behind it and keeps those before the head", () => {
     const bed = bedWithResults();
     bed.say(calls(["c"]), result("c", 800), reply(5));
     commit(bed, { forms: planPrune(bed.ground, bed.snapshot(), 0, true) });
@@ -145,7 +145,7 @@ describe("the writer", () => {
     ["a checkpoint that is not in the log", { checkpoint: 4_000, upto: 6 }],
     ["a last node that is not in the log", { checkpoint: 10, upto: 4_000 }],
   ];
-  it.each(wrong)("[T2] refuses a replacement with %s, and nothing of it lands", (_, change) => {
+  it.each(wrong)("[T32] refuses a replacement with %s, and nothing of it lands", (_, change) => {
     const bed = bedWithResults();
     const forms = planPrune(bed.ground, bed.snapshot(), 0, true);
     const { branch, view, items } = bed.snapshot();
@@ -163,7 +163,7 @@ describe("the writer", () => {
     expect(bed.tip.gen).toBe(1);
   });
 
-  it("[T2] refuses a form or a checkpoint without its bytes and price", () => {
+  it("[T32] refuses a form or a checkpoint without its bytes and price", () => {
     const bed = bedWithResults();
     const meta = { compaction: "c1", node: 6, kind: "prune" as const, version: 1 };
     expect(() => bed.write({ type: "compaction/prune", at: 1, branch: 2, meta })).toThrow(
@@ -171,7 +171,7 @@ describe("the writer", () => {
     );
   });
 
-  it("[T2] [DSH-076] re-based: refuses a replacement by a compaction that does not hold the branch", () => {
+  it("[T32] [DSH-076] re-based: refuses a replacement by a compaction that does not hold the branch", () => {
     const bed = new Bed({ policy });
     bed.say(calls(["a"]), result("a", 900));
     const forms = planPrune(bed.ground, bed.snapshot(), 0, true);

@@ -16,17 +16,17 @@ function started(count: number) {
 }
 
 describe("a summary may land", () => {
-  it("[T4] while its span stands as it was read", () => {
+  it("[T34] while its span stands as it was read", () => {
     expect(started(2).ask()).toBeUndefined();
   });
 
-  it("[T4] [DSH-114] [KIMI-020] [KIMI-021] re-based: also when messages were appended behind its span", () => {
+  it("[T34] [DSH-114] [KIMI-020] [KIMI-021] re-based: also when messages were appended behind its span", () => {
     const { bed, ask } = started(2);
     bed.say(reply(300), user(300));
     expect(ask()).toBeUndefined();
   });
 
-  it("[T4] when the generation alone is newer", () => {
+  it("[T34] when the generation alone is newer", () => {
     const { bed, ask } = started(2);
     const facts = { price: 20, bytes: 20, images: 0, sampled: false, mend: false, thinking: false };
     const node = bed.items()[4]!;
@@ -58,7 +58,7 @@ describe("a summary may land", () => {
 });
 
 describe("a summary may not land", () => {
-  it("[T4] [DSH-060] when an end of its span is not on the Surface", () => {
+  it("[T34] [DSH-060] when an end of its span is not on the Surface", () => {
     for (const place of [0, 1]) {
       const { bed, expected } = started(2);
       const items = expected.items.map((item, index) =>
@@ -70,12 +70,12 @@ describe("a summary may not land", () => {
     }
   });
 
-  it("[T4] when the span holds more than the Surface does now", () => {
+  it("[T34] when the span holds more than the Surface does now", () => {
     const { bed, expected } = started(6);
     expect(revalidate(bed.tip, { items: bed.items().slice(0, 3) }, "c1", expected, 50)).toBe("span-changed");
   });
 
-  it("[T4] when an item of the span stands in another form", () => {
+  it("[T34] when an item of the span stands in another form", () => {
     const { bed, expected } = started(2);
     const items = [{ ...expected.items[0]!, body: 77 }, expected.items[1]!];
     expect(revalidate(bed.tip, { items: bed.items() }, "c1", { ...expected, items }, 50)).toBe(
@@ -83,25 +83,25 @@ describe("a summary may not land", () => {
     );
   });
 
-  it("[T4] [DSH-062] when its end is not balanced", () => {
+  it("[T34] [DSH-062] when its end is not balanced", () => {
     expect(started(4).ask()).toBe("unbalanced");
     expect(started(5).ask()).toBeUndefined();
   });
 
-  it("[T4] [DSH-174] when a price in the span is another", () => {
+  it("[T34] [DSH-174] when a price in the span is another", () => {
     const { bed, expected } = started(2);
     expect(
       revalidate(bed.tip, { items: bed.items() }, "c1", { ...expected, tokens: expected.tokens - 1 }, 50),
     ).toBe("price-changed");
   });
 
-  it("[T4] when it is not strictly smaller than its span", () => {
+  it("[T34] when it is not strictly smaller than its span", () => {
     const { expected, ask } = started(2);
     expect(ask(expected.tokens)).toBe("not-smaller");
     expect(ask(expected.tokens - 1)).toBeUndefined();
   });
 
-  it("[T4] when another compaction holds the branch, or none does", () => {
+  it("[T34] when another compaction holds the branch, or none does", () => {
     const { bed, ask } = started(2);
     expect(ask(50, "c2")).toBe("claim-lost");
     const meta = {

@@ -162,7 +162,7 @@ describe("time", () => {
 });
 
 describe("what happened meanwhile", () => {
-  it("[T5] [DSH-114] [KIMI-020] re-based: messages appended during the call land behind the checkpoint", async () => {
+  it("[T35] [DSH-114] [KIMI-020] re-based: messages appended during the call land behind the checkpoint", async () => {
     const bed = pressed();
     const { summarizer } = writer([
       () => {
@@ -176,7 +176,7 @@ describe("what happened meanwhile", () => {
     expect(bed.shown().slice(-2)).toEqual([user("meanwhile"), reply("yes")]);
   });
 
-  it("[T5] [KIMI-022] [KIMI-045] a result that arrives during the call is not lost", async () => {
+  it("[T35] [KIMI-022] [KIMI-045] a result that arrives during the call is not lost", async () => {
     const bed = pressed();
     bed.say(calls(["a", "b"]), result("a", "first"));
     const { summarizer } = writer([
@@ -190,7 +190,7 @@ describe("what happened meanwhile", () => {
     expect(bed.items()[0]!.kind).toBe("checkpoint");
   });
 
-  it("[T5] a reply after the claim is gone commits nothing; what it cost is in the log", async () => {
+  it("[T35] a reply after the claim is gone commits nothing; what it cost is in the log", async () => {
     const bed = pressed();
     const before = bed.shown();
     const end = {

@@ -40,7 +40,7 @@ function refused(work: () => unknown): string | undefined {
 }
 
 describe("the claim", () => {
-  it("[T3] [DSH-110] [PI-031] [PI-032] a branch that is claimed refuses every other compaction, and writes nothing", () => {
+  it("[T33] [DSH-110] [PI-031] [PI-032] a branch that is claimed refuses every other compaction, and writes nothing", () => {
     const bed = new Bed();
     claim(bed.ground, request("one"));
     const end = bed.log.end();
@@ -49,7 +49,7 @@ describe("the claim", () => {
     expect([holds(bed.ground, "one"), holds(bed.ground, "two")]).toEqual([true, false]);
   });
 
-  it("[T3] [PI-034] its end frees the branch at once", () => {
+  it("[T33] [PI-034] its end frees the branch at once", () => {
     const bed = new Bed();
     claim(bed.ground, request("one"));
     release(bed.ground, "one", ending);
@@ -58,7 +58,7 @@ describe("the claim", () => {
     expect(bed.tip.claim).toBe("two");
   });
 
-  it("[T3] [DSH-116] [DSH-117] [DSH-119] re-based: it belongs to its branch, and steps begin and end beside it", () => {
+  it("[T33] [DSH-116] [DSH-117] [DSH-119] re-based: it belongs to its branch, and steps begin and end beside it", () => {
     const bed = new Bed();
     bed.say(user(10));
     claim(bed.ground, request("one"));
@@ -80,7 +80,7 @@ describe("the claim", () => {
 });
 
 describe("the commit", () => {
-  it("[T6] forms and their view land together, under one compaction id", () => {
+  it("[T36] forms and their view land together, under one compaction id", () => {
     const bed = new Bed({ policy: { prune: { over: 200, head: 9, tail: 9, protectGroups: 0 } } });
     bed.say(calls(["a"]), result("a", 900), reply(9));
     bed.claim();
@@ -90,7 +90,7 @@ describe("the commit", () => {
     expect(bed.tip).toMatchObject({ gen: 1, view: bed.log.end(), claim: "c1" });
   });
 
-  it("[T6] a summary, its replacement and its view stand in one stretch of the log", async () => {
+  it("[T36] a summary, its replacement and its view stand in one stretch of the log", async () => {
     const bed = pressed();
     await compacted(bed, writer().summarizer);
     const summary = bed.rows("compaction/summary")[0]!.seq;
@@ -106,7 +106,7 @@ describe("the commit", () => {
     });
   });
 
-  it("[T6] [PI-015] [CF-011] [CF-012] [CDX-013] a second checkpoint replaces the first, which is off the Surface and in the log", async () => {
+  it("[T36] [PI-015] [CF-011] [CF-012] [CDX-013] a second checkpoint replaces the first, which is off the Surface and in the log", async () => {
     const bed = pressed();
     await compacted(bed, byCode);
     for (let turn = 0; turn < 45; turn++) bed.say(user(988), reply(988));
@@ -128,7 +128,7 @@ describe("the commit", () => {
 describe("undo", () => {
   const redo = (bed: Bed) => undo(bed.ground, bed.snapshot());
 
-  it("[T7] appends a view equal to the one before the newest compaction; the generation goes on", async () => {
+  it("[T37] appends a view equal to the one before the newest compaction; the generation goes on", async () => {
     const bed = pressed();
     const before = [bed.shown(), bed.snapshot().measure.surface];
     await compacted(bed, byCode);
@@ -137,7 +137,7 @@ describe("undo", () => {
     expect(bed.rows("compaction/summary")).toHaveLength(1);
   });
 
-  it("[T7] takes back last in, first out, with the messages that came after", async () => {
+  it("[T37] takes back last in, first out, with the messages that came after", async () => {
     const bed = pressed();
     await compacted(bed, byCode);
     const once = bed.shown();
@@ -155,7 +155,7 @@ describe("undo", () => {
     expect(bed.tip.gen).toBe(4);
   });
 
-  it("[T7] takes all replacements of one invocation together", async () => {
+  it("[T37] takes all replacements of one invocation together", async () => {
     const bed = new Bed({
       capacity: { window: 100_001, maxOutput: 1 },
       policy: { prune: { protectGroups: 0 } },
@@ -169,7 +169,7 @@ describe("undo", () => {
     expect(bed.shown()).toEqual(before);
   });
 
-  it("[T7] is refused while a compaction holds the branch, and where there is nothing", async () => {
+  it("[T37] is refused while a compaction holds the branch, and where there is nothing", async () => {
     const bed = pressed();
     expect(refused(() => redo(bed))).toBe("nothing-to-undo");
     await compacted(bed, byCode);
@@ -178,7 +178,7 @@ describe("undo", () => {
     expect(bed.tip.gen).toBe(1);
   });
 
-  it("[T7] after an undo the same span can be compacted again", async () => {
+  it("[T37] after an undo the same span can be compacted again", async () => {
     const bed = pressed();
     await compacted(bed, byCode);
     const first = bed.shown();

@@ -53,7 +53,7 @@ describe("messages", () => {
     expect(await response.text()).toContain(raw);
   });
 
-  it("[P21] a user message over an open call closes it, with `strict` it is refused", async () => {
+  it("[P41] a user message over an open call closes it, with `strict` it is refused", async () => {
     const rig = await openRig();
     await rig.say(user("a"), calls(["c1"]));
     const strict = { items: [said(user("b"))], strict: true };
@@ -69,7 +69,7 @@ describe("messages", () => {
     });
   });
 
-  it("[P21] an open call may stay open here: its results come later, one by one", async () => {
+  it("[P41] an open call may stay open here: its results come later, one by one", async () => {
     const rig = await openRig();
     await rig.say(calls(["c1", "c2"]));
     await rig.say(result("c2", "two"));

@@ -87,14 +87,18 @@ describe("settings", () => {
     expect(await budget()).toMatchObject({ window: 256_000 });
   });
 
-  it("[G22] the dialect is fixed, and a new session needs one", async () => {
+  it("[G22] the dialect is fixed from the first message on, and a new session needs one", async () => {
     const rig = await openRig();
+    const put = (dialect: string) => rig.session.expect<State>(200, "PUT", "/", { dialect });
+    expect((await put("anthropic")).dialect).toBe("anthropic");
+    expect((await put("openai-chat")).dialect).toBe("openai-chat");
+    await rig.say(user("a"));
     expect(await rig.refused("PUT", "/", { dialect: "anthropic" })).toMatchObject({
       code: "dialect-fixed",
       status: 409,
       at: "dialect",
     });
-    await rig.session.expect(200, "PUT", "/", { dialect: "openai-chat" });
+    await put("openai-chat");
     const fresh = sessionClient();
     const response = await fresh.request("PUT", "/", {});
     expect([response.status, (await response.json<Problem>()).at]).toEqual([400, "dialect"]);
@@ -160,7 +164,7 @@ describe("moments and checkpoints", () => {
     expect(await rig.surface()).toEqual(moments[2]![1]);
   });
 
-  it("[T7] undo is last in, first out, and then there is nothing to undo", async () => {
+  it("[T37] undo is last in, first out, and then there is nothing to undo", async () => {
     const rig = await openRig();
     await rig.turns(5);
     const before = await rig.surface();

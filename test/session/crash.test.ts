@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { GRACE_MS } from "../../src/log/repair.ts";
 import { Harness } from "../support/harness.ts";
-import { runs } from "../support/runs.ts";
+import { repeats, runs } from "../support/runs.ts";
 
 beforeEach(() => {
   // The gateway reports each death; that is not what is looked at here.
@@ -255,7 +255,7 @@ describe("a session that dies again and again", () => {
         }
         await harness.checkWhole();
       }),
-      { ...runs(6), endOnFailure: true },
+      { ...runs(6), endOnFailure: !repeats },
     );
   });
 });

@@ -16,6 +16,7 @@ const kinds = {
   overflow: 3,
   configure: 2,
   restart: 1,
+  brokenOff: 2,
   pass: 1,
   illegal: 1,
 } as const;

@@ -72,7 +72,7 @@ describe("a request that fits", () => {
 });
 
 describe("open calls", () => {
-  it("[P20] [INV-024] a user message over an open call closes it with a logged result, and says so", async () => {
+  it("[P40] [INV-024] a user message over an open call closes it with a logged result, and says so", async () => {
     const rig = await openRig();
     await rig.say(user("a"), calls(["c1", "c2"]), result("c1", "done"));
     const answer = await rig.prepare([user("go on")]);
@@ -85,7 +85,7 @@ describe("open calls", () => {
     );
   });
 
-  it("[P20] with `strict` it is refused and nothing is written", async () => {
+  it("[P40] with `strict` it is refused and nothing is written", async () => {
     const rig = await openRig();
     const { head } = await rig.say(user("a"), calls(["c1"]));
     const refusal = await rig.refused("POST", "/prepare", { messages: [user("go on")], strict: true });
@@ -93,7 +93,7 @@ describe("open calls", () => {
     expect((await rig.events()).at(-1)!.seq).toBe(head);
   });
 
-  it("[P20] [OH-017] [OH-018] [INV-023] a result after the close is late, one that nobody asked for has no call", async () => {
+  it("[P40] [OH-017] [OH-018] [INV-023] a result after the close is late, one that nobody asked for has no call", async () => {
     const rig = await openRig();
     await rig.say(user("a"), calls(["c1"]), user("b"));
     const late = await rig.refused("POST", "/prepare", { messages: [result("c1", "late")] });

@@ -1,7 +1,7 @@
 /** What may be said next on a branch: legal messages of a dialect, by the calls that are open at its head. */
 import type { DialectName } from "../../src/dialects/dialect.ts";
-import type { NaiveNode } from "../support/naive.ts";
 import { textOf } from "../support/naive-messages.ts";
+import type { NaiveNode } from "../support/naive-types.ts";
 import { bytesOf, type Talk, talks, words } from "../support/talk.ts";
 import type { Deed } from "./deeds.ts";
 

@@ -11,8 +11,9 @@ import { audit } from "../../src/session/audit.ts";
 import { currentPressure } from "../../src/session/pressure.ts";
 import { surfaceAnswer } from "../../src/session/read.ts";
 import type { Json } from "../../src/session/render.ts";
-import { Naive, type NaiveItem } from "../support/naive.ts";
+import { Naive } from "../support/naive.ts";
 import { textOf } from "../support/naive-messages.ts";
+import type { NaiveItem } from "../support/naive-types.ts";
 import {
   endsInResults,
   faultsOf,

@@ -9,52 +9,7 @@ import type { EventRow, EventType, Meta } from "../../src/log/events.ts";
 import type { Meter } from "../../src/meter/price.ts";
 import { foldRatio, noSamples, type RatioState, ratioOf } from "../../src/meter/ratio.ts";
 import { images, openBehind, textOf } from "./naive-messages.ts";
-
-export interface NaiveNode {
-  seq: number;
-  parent: number;
-  role: Role;
-  open: string[];
-  branch: number;
-  step: number;
-  anchor: number;
-}
-
-export interface Content {
-  upto: number;
-  checkpoint: number;
-  forms: Map<number, number>;
-}
-
-export interface NaiveView {
-  seq: number;
-  gen: number;
-  kind: string;
-  compaction: string;
-  content: Content;
-}
-
-export interface NaiveBranch {
-  id: number;
-  name: string;
-  head: number;
-  views: NaiveView[];
-  claim: string;
-  step: number;
-  stepDeadline: number;
-  envelope: { hash: string; price: number };
-  route: string;
-  anchor: number;
-  /** Forms and checkpoints that were written and not yet put in force. */
-  loose: { forms: Map<number, number>; checkpoint: number };
-}
-
-export interface NaiveItem {
-  seq: number;
-  body: number;
-  role: Role;
-  open: number;
-}
+import type { Content, NaiveBranch, NaiveItem, NaiveNode, NaiveView } from "./naive-types.ts";
 
 const nothing = (): Content => ({ upto: 0, checkpoint: 0, forms: new Map() });
 
@@ -137,6 +92,17 @@ export class Naive {
       ? anchor.total + ratio * (surface - anchor.surface + branch.envelope.price - anchor.envelope)
       : ratio * (surface + branch.envelope.price);
     return { tokens: Math.max(0, Math.ceil(exact - 1e-6)), source: anchor ? "usage" : "estimate" };
+  }
+
+  /** The branch's own newest compaction that no undo has taken back: undos are a stack over all that was made. */
+  undoable(id: number): string | undefined {
+    const stack: string[] = [];
+    for (const { kind, compaction } of this.branches.get(id)!.views) {
+      if (kind === "undo") stack.splice(stack.indexOf(compaction), 1);
+      else if ((kind === "prune" || kind === "checkpoint") && stack.at(-1) !== compaction)
+        stack.push(compaction);
+    }
+    return stack.at(-1);
   }
 
   claims(): string[] {

@@ -1,0 +1,199 @@
+/**
+ * The event-log contract in front of a store: keeps the rows that appends and plans ask for again and again, so that an append
+ * reads nothing from the database. An object is the only writer of its database, so what is kept holds until a transaction is
+ * rolled back; then all of it is forgotten. What is kept is bounded, and nobody changes a row that he was given.
+ */
+import type { Branch, Claim, EnvelopeRow, EventLog, ReadOptions, View } from "./event-log.ts";
+import { type EventRow, isFormType, type NodeRow } from "./events.ts";
+
+const KEPT_ROWS = 256;
+const KEPT_VIEWS = 4;
+/** A larger envelope is read each time. */
+const KEPT_ENVELOPE_BYTES = 1024 * 1024;
+
+export function createKeptLog(store: EventLog): EventLog {
+  return new KeptLog(store);
+}
+
+class KeptLog implements EventLog {
+  private readonly store: EventLog;
+  private readonly rows = new Recent<number, EventRow>(KEPT_ROWS);
+  private readonly shown = new Recent<number, View>(KEPT_VIEWS);
+  private readonly stateValues = new Map<string, unknown>();
+  private newest: number | undefined;
+  /** All of them, by id: there are few, and the alarm looks at each. */
+  private lines: Map<number, Branch> | undefined;
+  private open: Claim[] | undefined;
+  private lastEnvelope: EnvelopeRow | undefined;
+
+  constructor(store: EventLog) {
+    this.store = store;
+  }
+
+  transaction<T>(work: () => T): T {
+    try {
+      return this.store.transaction(work);
+    } catch (error) {
+      this.forget();
+      throw error;
+    }
+  }
+
+  private forget(): void {
+    this.rows.clear();
+    this.shown.clear();
+    this.stateValues.clear();
+    this.newest = undefined;
+    this.lines = undefined;
+    this.open = undefined;
+    this.lastEnvelope = undefined;
+  }
+
+  end(): number {
+    this.newest ??= this.store.end();
+    return this.newest;
+  }
+
+  event(seq: number): EventRow | undefined {
+    return this.rows.get(seq) ?? this.keep(this.store.event(seq));
+  }
+
+  insert(row: EventRow, body: Uint8Array | undefined): void {
+    this.store.insert(row, body);
+    this.newest = row.seq;
+    // Nodes are what the next append asks for. Others hold values of their writer: those are read back first.
+    if (row.node !== null) this.keep(row);
+  }
+
+  /** Checkpoints carry their facts and may be large. */
+  private keep(row: EventRow | undefined): EventRow | undefined {
+    if (row !== undefined && !isFormType(row.type)) this.rows.set(row.seq, row);
+    return row;
+  }
+
+  body(seq: number): Uint8Array {
+    return this.store.body(seq);
+  }
+
+  read(after: number, options: ReadOptions): EventRow[] {
+    return this.store.read(after, options);
+  }
+
+  path(head: number, above: number): NodeRow[] {
+    return this.store.path(head, above);
+  }
+
+  branch(id: number): Branch | undefined {
+    return this.allBranches().get(id);
+  }
+
+  branchNamed(name: string): Branch | undefined {
+    for (const branch of this.allBranches().values()) if (branch.name === name) return branch;
+    return undefined;
+  }
+
+  branches(): Branch[] {
+    return [...this.allBranches().values()].sort((a, b) => a.id - b.id);
+  }
+
+  putBranch(branch: Branch): void {
+    this.store.putBranch(branch);
+    this.lines?.set(branch.id, branch);
+  }
+
+  private allBranches(): Map<number, Branch> {
+    this.lines ??= new Map(this.store.branches().map((branch) => [branch.id, branch]));
+    return this.lines;
+  }
+
+  view(seq: number): View | undefined {
+    const view = this.shown.get(seq) ?? this.store.view(seq);
+    if (view !== undefined) this.shown.set(seq, view);
+    return view;
+  }
+
+  viewAt(branch: number, at: number): View | undefined {
+    return this.store.viewAt(branch, at);
+  }
+
+  views(branch: number): View[] {
+    return this.store.views(branch);
+  }
+
+  putView(view: View): void {
+    this.store.putView(view);
+    this.shown.set(view.seq, view);
+  }
+
+  claims(): Claim[] {
+    this.open ??= this.store.claims();
+    return [...this.open];
+  }
+
+  putClaim(claim: Claim): void {
+    this.store.putClaim(claim);
+    this.open = undefined;
+  }
+
+  dropClaim(id: string): void {
+    this.store.dropClaim(id);
+    this.open = undefined;
+  }
+
+  checkpoints(): { seq: number; branch: number }[] {
+    return this.store.checkpoints();
+  }
+
+  state(key: string): unknown {
+    if (!this.stateValues.has(key)) this.stateValues.set(key, this.store.state(key));
+    return this.stateValues.get(key);
+  }
+
+  states(): { key: string; value: unknown }[] {
+    return this.store.states();
+  }
+
+  putState(key: string, seq: number, value: unknown): void {
+    this.store.putState(key, seq, value);
+    // Not the value itself: what comes back from the store is what it kept of it.
+    this.stateValues.delete(key);
+  }
+
+  envelope(hash: string): EnvelopeRow | undefined {
+    if (this.lastEnvelope?.hash === hash) return this.lastEnvelope;
+    const row = this.store.envelope(hash);
+    if (row !== undefined && row.body.byteLength <= KEPT_ENVELOPE_BYTES) this.lastEnvelope = row;
+    return row;
+  }
+
+  putEnvelope(row: EnvelopeRow): void {
+    this.store.putEnvelope(row);
+    if (this.lastEnvelope?.hash === row.hash) this.lastEnvelope = undefined;
+  }
+}
+
+/** The values that were asked for or set last. */
+class Recent<K, V> {
+  private readonly values = new Map<K, V>();
+  private readonly most: number;
+
+  constructor(most: number) {
+    this.most = most;
+  }
+
+  get(key: K): V | undefined {
+    const value = this.values.get(key);
+    if (value !== undefined) this.set(key, value);
+    return value;
+  }
+
+  set(key: K, value: V): void {
+    this.values.delete(key);
+    this.values.set(key, value);
+    if (this.values.size > this.most) this.values.delete(this.values.keys().next().value as K);
+  }
+
+  clear(): void {
+    this.values.clear();
+  }
+}
