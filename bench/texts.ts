@@ -3,7 +3,7 @@
 const words = (
   "the session keeps every message of the agent in one log and shows the model a smaller surface when the window is nearly full " +
   "const value = await this.read(path); if (found === undefined) return; for (const [index, item] of rows.entries()) total += item.price; " +
-  "export function budget(policy: Policy, capacity: Capacity): number { throw new Error(`nothing at ${place}`); } // see the test above"
+  "export function budget(policy: Policy, capacity: Capacity): number { throw new Error(`nothing at {place}`); } // see the test above"
 ).split(" ");
 
 /** About `size` ASCII characters. */

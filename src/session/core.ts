@@ -54,6 +54,11 @@ interface KeptSurface {
   items: readonly SurfaceItem[];
 }
 
+type CapacitySource = "config" | "table" | "unknown";
+
+/** What settings and configuration say about requests to one route. */
+type Terms = Pick<Ground, "policy" | "capacity" | "prior" | "binding"> & { capacitySource: CapacitySource };
+
 /** Surfaces of this many branches are kept: metadata only, a few hundred bytes an item. */
 const KEPT_SURFACES = 8;
 
@@ -63,6 +68,7 @@ export class Core {
   /** Requests with an Idempotency-Key that are still being answered. */
   readonly inFlight = new Map<string, { digest: string; answer: Promise<unknown> }>();
   private readonly surfaces = new Map<number, KeptSurface>();
+  private terms: { settings: SessionState; route: string | null; of: Terms } | undefined;
 
   constructor(parts: CoreParts) {
     this.parts = parts;
@@ -95,27 +101,38 @@ export class Core {
   }
 
   /** What a compaction of the branch stands on, for requests to `route` (by default the session's). */
-  ground(branch: number, route?: string | null): Ground & { capacitySource: "config" | "table" | "unknown" } {
+  ground(branch: number, route?: string | null): Ground & { capacitySource: CapacitySource } {
     const settings = this.settings();
     const name = route ?? settings.route;
-    const { config, meter, now, log } = this.parts;
-    const resolved = name === null ? undefined : resolveRoute(name, config);
-    const own = settings.capacity as Capacity;
+    const { meter, now, log } = this.parts;
     return {
       log,
       branch,
       dialect: dialectOf(settings.dialect),
       meter,
-      policy: effectivePolicy(config, name, settings.policy as PolicyInput),
-      capacity: overlayCapacity(resolved?.capacity ?? {}, own),
-      capacitySource: own.window === undefined ? (resolved?.capacitySource ?? "unknown") : "config",
+      ...this.termsOf(settings, name),
       route: name,
-      prior: resolved?.ratio ?? UNKNOWN_RATIO,
-      binding: resolved?.thinkingBinding ?? "none",
       configured: settings.configured,
       now,
       surface: (of, view) => this.surface(of, view),
     };
+  }
+
+  /** The same settings give the same terms: they are worked out once. */
+  private termsOf(settings: SessionState, route: string | null): Terms {
+    if (this.terms?.settings === settings && this.terms.route === route) return this.terms.of;
+    const { config } = this.parts;
+    const resolved = route === null ? undefined : resolveRoute(route, config);
+    const own = settings.capacity as Capacity;
+    const of: Terms = {
+      policy: effectivePolicy(config, route, settings.policy as PolicyInput),
+      capacity: overlayCapacity(resolved?.capacity ?? {}, own),
+      capacitySource: own.window === undefined ? (resolved?.capacitySource ?? "unknown") : "config",
+      prior: resolved?.ratio ?? UNKNOWN_RATIO,
+      binding: resolved?.thinkingBinding ?? "none",
+    };
+    this.terms = { settings, route, of };
+    return of;
   }
 
   /** The Surface of a branch, extended by what was appended since it was last asked for. */

@@ -29,7 +29,11 @@ describe("a summary reply", () => {
       reply("A fine summary.", { toolCalls: 1 }),
       "tool-call",
     ],
-    ["[report B37] that stopped for a tool", reply("", { finish: "tool", finishReason: "tool_use" }), "tool-call"],
+    [
+      "[report B37] that stopped for a tool",
+      reply("", { finish: "tool", finishReason: "tool_use" }),
+      "tool-call",
+    ],
     ["that writes a call as JSON", reply('{"name":"bash","arguments":{"command":"ls"}}'), "tool-call"],
     ["[DSH-099] [PI-021] that was cut at the output cap", reply("A fine summary that", cut), "truncated"],
     ["[CLI-013] whose output went into thinking", reply("", cut), "truncated"],

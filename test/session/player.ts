@@ -1,21 +1,19 @@
 /** Plays random deeds on a world: what a harness, a person, a provider and the platform may do, in any order. */
 import { expect } from "vitest";
-import type { Meta } from "../../src/log/events.ts";
 import { append } from "../../src/session/append.ts";
 import { openBranch } from "../../src/session/branches.ts";
 import { configure } from "../../src/session/configure.ts";
-import { storedEnvelope } from "../../src/session/envelope.ts";
 import type { Prepared } from "../../src/session/landing.ts";
 import { cancel, compactManually, undoNewest } from "../../src/session/manual.ts";
 import { recover } from "../../src/session/overflow.ts";
 import { prepare } from "../../src/session/prepare.ts";
 import { renderSurface } from "../../src/session/render.ts";
 import { inProgress } from "../../src/session/steps.ts";
-import { textOf } from "../support/naive-messages.ts";
 import { sign } from "../support/requests.ts";
 import { bytesOf } from "../support/talk.ts";
 import { routes, type World } from "../support/world.ts";
 import { modelAnswer, overflowReport } from "./answers.ts";
+import { requestOf } from "./asked.ts";
 import { envelopeOf, settingsOf } from "./choices.ts";
 import type { Deed, Request } from "./deeds.ts";
 import { items, raws, Speaker } from "./speaker.ts";
@@ -103,22 +101,10 @@ export class Player {
     });
   }
 
-  private prepared(branch: number, { json, head, view, envelope }: Prepared): void {
-    const { log, core } = this.world;
-    const prepareId = String(json.prepareId);
-    const step = log.event(Number(prepareId.slice(1)))!.meta as Meta<"step/start">;
-    const parts = storedEnvelope(log, envelope).parts;
-    const request: Request = {
-      dialect: this.world.dialect,
-      route: step.route ?? "",
-      system: parts.system === undefined ? "" : textOf(parts.system),
-      tools: parts.tools === undefined ? "" : textOf(parts.tools),
-      messages: renderSurface(log, core.dialect(), head, view === 0 ? undefined : log.view(view)),
-      branch,
-      prepareId,
-    };
+  private prepared(branch: number, prepared: Prepared): void {
+    const request = requestOf(this.world, branch, prepared);
     this.requests.push(request);
-    this.watcher.sent(request, head, json);
+    this.watcher.sent(request, prepared.head, prepared.json);
   }
 
   /** A request: mostly the newest of all. */

@@ -4,17 +4,17 @@ import { createMemoryLog } from "../../src/log/memory-log.ts";
 import { append } from "../../src/session/append.ts";
 import { openBranch } from "../../src/session/branches.ts";
 import { configure } from "../../src/session/configure.ts";
-import { storedEnvelope } from "../../src/session/envelope.ts";
 import type { Prepared } from "../../src/session/landing.ts";
 import { compactManually, undoNewest } from "../../src/session/manual.ts";
 import { recover } from "../../src/session/overflow.ts";
 import { prepare } from "../../src/session/prepare.ts";
-import { renderSurface } from "../../src/session/render.ts";
 import { textOf } from "../support/naive-messages.ts";
-import { faultsOf, leadingSignature, type Sent, sign } from "../support/requests.ts";
+import { faultsOf, leadingSignature, sign } from "../support/requests.ts";
 import { bytesOf, talks, words } from "../support/talk.ts";
 import { memoryIdempotency, World } from "../support/world.ts";
 import { modelAnswer } from "./answers.ts";
+import { requestOf } from "./asked.ts";
+import type { Request } from "./deeds.ts";
 
 const talk = talks.anthropic;
 
@@ -44,7 +44,7 @@ class Table {
   async prepare(
     messages: object[],
     more: { route?: string; system?: string; branch?: string } = {},
-  ): Promise<Sent & { id: string }> {
+  ): Promise<Request> {
     const raws = messages.map((message, index) => ({
       bytes: bytesOf(message, false),
       at: `messages[${index}]`,
@@ -61,20 +61,11 @@ class Table {
       prepare(core, request, () => undefined),
     );
     if (outcome?.ok !== true) throw new Error(`prepare: ${JSON.stringify(outcome)}`);
-    return this.sent(outcome.value as Prepared);
-  }
-
-  private sent({ json, head, view, envelope }: Prepared): Sent & { id: string } {
-    const { log, core } = this.world;
-    const id = String(json.prepareId);
-    const { route } = log.event(Number(id.slice(1)))!.meta as { route: string };
-    const { system } = storedEnvelope(log, envelope).parts;
-    const messages = renderSurface(log, core.dialect(), head, view === 0 ? undefined : log.view(view));
-    return { id, dialect: "anthropic", route, system: system ? textOf(system) : "", tools: "", messages };
+    return requestOf(this.world, 2, outcome.value as Prepared);
   }
 
   /** Answers a request with signed thinking, and calls if any. */
-  reply(request: Sent & { id: string }, calls: readonly string[] = [], branch = "main"): void {
+  reply(request: Request, calls: readonly string[] = [], branch = "main"): void {
     const message = talk.assistant({
       text: words(`reply ${++this.serial}`, 60),
       calls,
@@ -82,7 +73,7 @@ class Table {
     });
     const text = `{"type":"message","message":${textOf(bytesOf(message, false))}}`;
     const items = [{ bytes: new TextEncoder().encode(text), at: "items[0]" }];
-    const given = { branch, items, prepareId: request.id, strict: false };
+    const given = { branch, items, prepareId: request.prepareId, strict: false };
     expect(this.world.do((core) => append(core, given, () => undefined)).ok).toBe(true);
   }
 
@@ -106,7 +97,7 @@ afterEach(() => {
 });
 
 const results = (id: string) => talk.results([id], "done", { joined: true, media: false, says: false });
-const shown = (sent: Sent) =>
+const shown = (sent: Request) =>
   sent.messages.filter((message) => leadingSignature(message) !== undefined).length;
 
 describe("thinking", () => {
@@ -182,7 +173,7 @@ it("[T10] a request that was answered while its overflow was being repaired is n
     type: "error",
     error: { type: "invalid_request_error", message: "prompt is too long: 9000 tokens > 1200 maximum" },
   };
-  const report = { branch: "main", prepareId: request.id, status: 400, body };
+  const report = { branch: "main", prepareId: request.prepareId, status: 400, body };
   const repair = await table.world.start("overflow", 2, (core) => recover(core, report));
   expect(table.world.calls.length).toBe(1);
   table.reply(request);

@@ -4,7 +4,7 @@
  */
 import { expect } from "vitest";
 import { violations } from "../../src/dialects/legal.ts";
-import type { Meta } from "../../src/log/events.ts";
+import type { EventRow, Meta } from "../../src/log/events.ts";
 import { elements, pick } from "../../src/log/scanner.ts";
 import { surfaceWeight } from "../../src/projections/surface.ts";
 import { audit } from "../../src/session/audit.ts";
@@ -86,22 +86,36 @@ export class Watcher {
   private checkLoopThinking(request: Sent & { branch: number }, head: number, naive: Naive): void {
     if (routes[request.route]?.thinkingBinding !== "none" || !endsInResults(request)) return;
     const newest = naive.path(head).findLast((seq) => naive.nodes.get(seq)!.role === "assistant")!;
+    // A reply without calls ends its loop, also one that goes out as nothing because it was thinking alone.
+    if (naive.nodes.get(newest)!.open.length === 0) return;
     const signature = leadingSignature(this.world.log.body(newest));
-    if (signature?.split("|")[0] !== request.route || this.wasGone(request.branch, newest, naive)) return;
+    if (signature?.split("|")[0] !== request.route || this.isGone(request.branch, newest, naive)) return;
     const shown = request.messages.findLast(isReply);
     expect(shown && leadingSignature(shown), "thinking of an open tool loop").toBe(signature);
     this.count("open loops with thinking");
   }
 
   /**
-   * Whether the node's thinking left by a switch of the route, with which it does not come back; or on another branch, before a
-   * fork went back into the loop.
+   * Whether the node's thinking is gone for good: by a switch of the route, with which it does not come back; on another branch,
+   * before a fork went back into the loop; or for a request that was to begin a turn and never landed.
    */
-  private wasGone(branch: number, node: number, naive: Naive): boolean {
+  private isGone(branch: number, node: number, naive: Naive): boolean {
+    const { log } = this.world;
     const form = naive.standing(branch).content.forms.get(node);
     if (form === undefined) return false;
-    const { meta } = this.world.log.event(form)!;
-    return form < branch || (meta as Meta<"compaction/prune">).compaction === "";
+    const { compaction } = log.event(form)!.meta as Meta<"compaction/prune">;
+    return form < branch || compaction === "" || !this.hasLanded(compaction);
+  }
+
+  /** Whether the invocation ended with the request that it was made for. */
+  private hasLanded(compaction: string): boolean {
+    const { log } = this.world;
+    const rows = log.read(0, { limit: 100_000, maxBytes: Number.MAX_SAFE_INTEGER });
+    const own = (row: EventRow) => (row.meta as { compaction?: string }).compaction === compaction;
+    const start = rows.find((row) => row.type === "compaction/start" && own(row));
+    if ((start?.meta as Meta<"compaction/start"> | undefined)?.trigger !== "pressure") return true;
+    const end = rows.findIndex((row) => row.type === "compaction/end" && own(row));
+    return end >= 0 && rows[end + 1]?.type === "step/start";
   }
 
   async check(): Promise<void> {
