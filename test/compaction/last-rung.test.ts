@@ -2,6 +2,9 @@
 import { describe, expect, it } from "vitest";
 import { fits } from "../../src/compaction/budget.ts";
 import { lastRung } from "../../src/compaction/last-rung.ts";
+import { commitForms } from "../../src/compaction/transaction.ts";
+import { createMeter } from "../../src/meter/price.ts";
+import { countTokens } from "../../src/meter/vocabulary.ts";
 import { Bed, type BedOptions, calls, reply, result, textOf, user } from "../support/engine.ts";
 
 /** Ceiling `ceiling`, whatever the output. */
@@ -64,6 +67,21 @@ describe("results", () => {
     const made = rung(bed);
     expect(made.fits).toBe(false);
     expect(made.forms).toHaveLength(1);
+  });
+
+  it("[C14] the same rung twice changes nothing, also where it was not enough", () => {
+    const bed = bedOf(300);
+    bed.say(calls(["a"]), result("a", 200_000));
+    bed.claim();
+    const { forms } = rung(bed);
+    commitForms(bed.ground, bed.snapshot(), "c1", forms);
+    expect(rung(bed)).toMatchObject({ nodes: [], fits: false });
+  });
+
+  it("[C14] a form of fewer characters that costs no fewer tokens is not made", () => {
+    const bed = bedOf(20, { meter: createMeter(countTokens) });
+    bed.say(calls(["a"]), result("a", "=".repeat(640)));
+    expect(rung(bed)).toMatchObject({ nodes: [], fits: false });
   });
 
   it("[C14] a form that stands already is made anew from the original", () => {

@@ -93,6 +93,11 @@ describe("the budget of paid summaries", () => {
     expect([paidOut(state, 49), paidOut(state, 50)]).toEqual([true, false]);
   });
 
+  it("[T7] counts what may be paying at this moment as paid", () => {
+    expect([paidOut(made(1), 3, 1), paidOut(made(1), 3, 2)]).toEqual([false, true]);
+    expect([paidOut(undefined, 0, 2), paidOut(undefined, 0, 3)]).toEqual([false, true]);
+  });
+
   it("[T7] counts one invocation once", () => {
     const state = made(1, 2);
     expect(foldPaid(state, { compaction: "c1", steps: 9 })).toBeUndefined();

@@ -1,5 +1,6 @@
 /** Plays random deeds on a world: what a harness, a person, a provider and the platform may do, in any order. */
 import { expect } from "vitest";
+import { dialectOf } from "../../src/dialects/registry.ts";
 import { append } from "../../src/session/append.ts";
 import { openBranch } from "../../src/session/branches.ts";
 import { configure } from "../../src/session/configure.ts";
@@ -17,6 +18,7 @@ import { requestOf } from "./asked.ts";
 import { envelopeOf, settingsOf } from "./choices.ts";
 import type { Deed, Request } from "./deeds.ts";
 import { items, raws, Speaker } from "./speaker.ts";
+import { standing } from "./standing.ts";
 import type { Watcher } from "./watcher.ts";
 
 const MOST_BRANCHES = 6;
@@ -65,9 +67,13 @@ export class Player {
     }
   }
 
+  private behind(head: number) {
+    return standing(this.world.log, dialectOf(this.world.dialect), this.naive.nodes, head);
+  }
+
   private async append(deed: Deed): Promise<void> {
     const branch = this.pick(deed.a);
-    const messages = this.speaker.batch(this.naive.nodes.get(branch.head), deed, false);
+    const messages = this.speaker.batch(this.behind(branch.head), deed, false);
     const strict = (deed.bits & 64) !== 0;
     const list = items(messages, deed);
     const outcome = this.world.do((core) =>
@@ -81,7 +87,7 @@ export class Player {
     const names = Object.keys(routes);
     const route = deed.size % 9 === 0 ? names[deed.b % names.length] : undefined;
     const envelope = envelopeOf(deed, branch.envelope.hash === "");
-    const messages = raws(this.speaker.batch(this.naive.nodes.get(branch.head), deed, true), deed);
+    const messages = raws(this.speaker.batch(this.behind(branch.head), deed, true), deed);
     const strict = (deed.bits & 240) === 240;
     const maxOutput = deed.size % 7 === 0 ? 300 : undefined;
     const request = { branch: branch.name, envelope, messages, route, maxOutput, strict };
