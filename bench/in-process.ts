@@ -33,7 +33,7 @@ export function localSession(meter: Meter): LocalSession {
     secrets: {},
     epoch: "bench",
     meter: timed(meter, spent),
-    now: () => Date.now(),
+    now: () => performance.now(),
     newId: () => `id-${++ids}`,
     fetch: () => Promise.reject(new Error("no network here")),
     callModel: () => Promise.reject(new Error("no model here")),

@@ -65,12 +65,14 @@ async function openings(worker: BenchWorker): Promise<Row> {
     await worker.ask("/bench/open", { id, path: "/" });
     const fork = JSON.stringify({ from: 203, name: "short" });
     await worker.ask("/bench/call", { id, method: "POST", path: "/branches", body: fork });
-    const taken: number[] = [];
-    for (let n = 0; n < 15; n++) {
+    // The Worker's clock has whole milliseconds: the mean of many tells more than the median.
+    const opens = 40;
+    let sum = 0;
+    for (let n = -3; n < opens; n++) {
       const { ms } = await worker.ask<{ ms: number }>("/bench/open", { id, path: "/surface?branch=short" });
-      if (n > 2) taken.push(ms);
+      if (n >= 0) sum += ms;
     }
-    times[events] = median(taken);
+    times[events] = sum / opens;
   }
   const [short, long] = [times[1_000]!, times[100_000]!];
   return {

@@ -11,7 +11,6 @@ import {
   jsonString,
   memberAddition,
   memberRemovals,
-  needle,
   stringValues,
   utf8Bytes,
 } from "../log/json-edit.ts";
@@ -107,8 +106,8 @@ export function stringEdits(bytes: Uint8Array, value: Span, rewrite: Rewrite): E
 }
 
 /** A mark is spelled out, or its name is written with an escape for an ASCII letter. */
-const mark = needle("cache_control");
-const escapedLetter = needle("\\u00");
+const mark = "cache_control";
+const escapedLetter = "\\u00";
 /** Message, block, block of a result, its source, block of that source: no dialect nests blocks deeper. */
 const blockLevels = 5;
 

@@ -2,6 +2,7 @@
  * Edits of JSON by byte ranges: what an edit does not cover stays byte for byte. All functions require bytes
  * that passed `scanDocument` and leave bytes that would pass it again. Free of any knowledge of messages.
  */
+import { Buffer } from "node:buffer";
 import { Defect } from "../failure.ts";
 import { colon, skipSpace } from "./json-lex.ts";
 import { elements, members, type Span, skipString, skipValue } from "./scanner.ts";
@@ -126,32 +127,7 @@ export function* stringValues(bytes: Uint8Array, { start, end }: Span): Generato
   }
 }
 
-/** Whether the bytes hold this ASCII text, found by skipping ahead from its last letter. */
-export function contains(bytes: Uint8Array, needle: Needle): boolean {
-  const { letters, skip } = needle;
-  const last = letters.length - 1;
-  for (let i = last; i < bytes.length; ) {
-    const byte = bytes[i]!;
-    if (byte === letters[last]) {
-      let back = 1;
-      while (back <= last && bytes[i - back] === letters[last - back]) back++;
-      if (back > last) return true;
-    }
-    i += skip[byte]!;
-  }
-  return false;
-}
-
-export interface Needle {
-  letters: Uint8Array;
-  /** How far the window may move when its last byte is this one. */
-  skip: Uint8Array;
-}
-
-/** An ASCII text of at most 255 letters, prepared for `contains`. */
-export function needle(text: string): Needle {
-  const letters = encoder.encode(text);
-  const skip = new Uint8Array(256).fill(letters.length);
-  for (let i = 0; i < letters.length - 1; i++) skip[letters[i]!] = letters.length - 1 - i;
-  return { letters, skip };
+/** Whether the bytes hold this ASCII text. */
+export function contains(bytes: Uint8Array, text: string): boolean {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).includes(text, 0, "latin1");
 }

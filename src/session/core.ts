@@ -148,6 +148,15 @@ export class Core {
     return items;
   }
 
+  /** The Surface of a head under a view; what is kept of its line is not read again. */
+  surfaceAt(head: number, view: View | undefined): readonly SurfaceItem[] {
+    for (const kept of this.surfaces.values()) {
+      const items = kept.view === (view?.seq ?? 0) ? extended(this.log, kept, head) : undefined;
+      if (items !== undefined) return items;
+    }
+    return surfaceOf(this.log, head, view);
+  }
+
   /** To be called when a transaction was rolled back: what memory took from it is gone. */
   forget(): void {
     this.surfaces.clear();

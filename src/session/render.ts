@@ -42,12 +42,15 @@ export function jsonAnswer(
   return new Response(concat(pieces), { status, headers: { "content-type": "application/json" } });
 }
 
+/** A list has hundreds of commas. */
+const comma = utf8Bytes(",");
+
 function rawValue(value: Uint8Array | readonly Uint8Array[] | undefined): Uint8Array[] {
   if (value === undefined) return [utf8Bytes("null")];
   if (value instanceof Uint8Array) return [value];
   const list: Uint8Array[] = [utf8Bytes("[")];
   for (const [index, item] of value.entries()) {
-    if (index > 0) list.push(utf8Bytes(","));
+    if (index > 0) list.push(comma);
     list.push(item);
   }
   list.push(utf8Bytes("]"));

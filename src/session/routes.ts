@@ -15,7 +15,7 @@ import { recover } from "./overflow.ts";
 import { prepare } from "./prepare.ts";
 import { pressureReport } from "./pressure.ts";
 import { checkpoint, checkpointList, eventsAnswer, sessionState, surfaceAnswer } from "./read.ts";
-import { type Json, jsonAnswer, renderSurface } from "./render.ts";
+import { type Json, jsonAnswer, renderItems } from "./render.ts";
 import {
   appendKeys,
   appendSchema,
@@ -132,7 +132,8 @@ async function postCompact(call: Call): Promise<Response> {
 
 /** The messages of a Surface that was answered before: the same head under the same view renders the same bytes. */
 function messagesAt(core: Core, head: number, view: number): Uint8Array[] {
-  return renderSurface(core.log, core.dialect(), head, view === 0 ? undefined : core.log.view(view));
+  const items = core.surfaceAt(head, view === 0 ? undefined : core.log.view(view));
+  return renderItems(core.log, core.dialect(), items);
 }
 
 /**

@@ -148,7 +148,7 @@ it("[W7] takes 32 sockets at a time, and one more when one has gone", async () =
     .toBe(101);
 });
 
-it("[W8] a close by the client is agreed to, with or without a code", async () => {
+it("[W9] a close by the client is agreed to, with or without a code", async () => {
   const session = await opened();
   for (const [given, answered] of [
     [undefined, 1000],
