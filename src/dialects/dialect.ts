@@ -4,10 +4,13 @@
  * not touch stays byte for byte as the client sent it. Pure: values in, values out.
  */
 
-export const dialectNames = ["openai-chat", "anthropic"] as const;
+export const dialectNames = ["openai-chat", "anthropic", "openai-responses"] as const;
 export type DialectName = (typeof dialectNames)[number];
 
-/** `tool` is a message that holds at least one tool result (Anthropic sends those with role `user`). */
+/**
+ * `tool` is a message that holds at least one tool result (Anthropic sends those with role `user`). Items of Responses that have no
+ * role are the model's, its outputs aside.
+ */
 export type Role = "user" | "assistant" | "tool" | "system";
 
 /** `attached` marks text that nobody wrote as a message: a text document, a search result, an opaque or unknown block. */
@@ -72,8 +75,9 @@ export interface Dialect {
   withoutMedia(bytes: Uint8Array, note: (media: MediaPart) => string): Uint8Array | undefined;
 
   /**
-   * The message without thinking that is bound to what stood before it (Anthropic thinking and redacted thinking; OpenAI-shaped
-   * reasoning content is not bound and stays). Undefined when unchanged; zero bytes when nothing would be left.
+   * The message without thinking that is bound to what stood before it (Anthropic thinking and redacted thinking; reasoning
+   * content of Chat servers is not bound and stays), and of Responses without a reasoning item, which goes whole. Undefined when
+   * unchanged; zero bytes when nothing would be left.
    */
   withoutThinking(bytes: Uint8Array): Uint8Array | undefined;
 
@@ -83,7 +87,7 @@ export interface Dialect {
   /** A user message with this text. */
   userText(text: string): Uint8Array;
 
-  /** A tool result that says that the call was closed without one. */
+  /** A tool result that says that the call was closed without one. Rendering gives it the type that its call wants. */
   closedResult(call: string, text: string): Uint8Array;
 
   /** The text of a user message as the user typed it (text parts joined by newlines), or undefined for any other message. */

@@ -1,8 +1,8 @@
 /**
- * Byte edits that both dialects make: a result's new content, strings inside arguments, text notes, cache
+ * Byte edits that every dialect makes: a result's new content, strings inside arguments, text notes, cache
  * marks. Whatever an edit does not cover stays the client's own bytes.
  */
-import { Defect } from "../failure.ts";
+import { Defect, Refusal } from "../failure.ts";
 import {
   applyEdits,
   concat,
@@ -14,7 +14,16 @@ import {
   stringValues,
   utf8Bytes,
 } from "../log/json-edit.ts";
-import { decodeString, elements, kindOf, pick, root, type Span } from "../log/scanner.ts";
+import {
+  decodeString,
+  elements,
+  kindOf,
+  pick,
+  rawText,
+  root,
+  type Span,
+  scanDocument,
+} from "../log/scanner.ts";
 import type { ContentPart, NewContent } from "./dialect.ts";
 
 export type Rewrite = (value: string) => string | undefined;
@@ -24,13 +33,21 @@ export function edited(bytes: Uint8Array, edits: readonly Edit[]): Uint8Array | 
   return edits.length === 0 ? undefined : applyEdits(bytes, edits);
 }
 
-/** `{"type":"text","text":…}` around a JSON string. Both dialects write a text block this way. */
-function textBlock(text: Uint8Array): Uint8Array {
-  return concat([utf8Bytes('{"type":"text","text":'), text, utf8Bytes("}")]);
+/** How a dialect writes a text block, and under which member a result holds its content. */
+export interface BlockShape {
+  text: "text" | "input_text";
+  member: "content" | "output";
 }
 
-export function noteEdit({ start, end }: Span, note: string): Edit {
-  return { start, end, bytes: textBlock(jsonString(note)) };
+const plain: BlockShape = { text: "text", member: "content" };
+
+/** `{"type":"text","text":…}` around a JSON string. */
+function textBlock(text: Uint8Array, type: BlockShape["text"]): Uint8Array {
+  return concat([utf8Bytes(`{"type":"${type}","text":`), text, utf8Bytes("}")]);
+}
+
+export function noteEdit({ start, end }: Span, note: string, { text } = plain): Edit {
+  return { start, end, bytes: textBlock(jsonString(note), text) };
 }
 
 /** Raw JSON values as one array. */
@@ -52,6 +69,7 @@ export function contentEdit(
   bytes: Uint8Array,
   owner: { start: number; content: Span | undefined; old: readonly ContentPart[] },
   next: readonly NewContent[],
+  shape = plain,
 ): Edit | undefined {
   const { content, old } = owner;
   const wanted = next.map((piece, i) => (isSame(old[i], piece) ? { keep: i } : piece));
@@ -64,12 +82,14 @@ export function contentEdit(
   if (!isArray && wanted.length === 0) value = jsonString("");
   else if (!isArray && only !== undefined && "text" in only) value = jsonString(only.text);
   else {
-    const blocks = rawBlocks(bytes, content, isArray);
+    const blocks = rawBlocks(bytes, content, isArray, shape.text);
     // An empty text block would be refused by the provider, so a text that is gone takes its block with it.
     const full = wanted.filter((piece) => "keep" in piece || piece.text !== "");
-    value = jsonArray(full.map((piece) => ("keep" in piece ? kept(blocks, piece.keep) : textOf(piece.text))));
+    const written = (piece: NewContent) =>
+      "keep" in piece ? kept(blocks, piece.keep) : textBlock(jsonString(piece.text), shape.text);
+    value = jsonArray(full.map(written));
   }
-  if (content === undefined) return memberAddition(bytes, owner.start, "content", value);
+  if (content === undefined) return memberAddition(bytes, owner.start, shape.member, value);
   return { start: content.start, end: content.end, bytes: value };
 }
 
@@ -77,14 +97,15 @@ function isSame(old: ContentPart | undefined, piece: NewContent): boolean {
   return "text" in piece && old?.type === "text" && old.text === piece.text;
 }
 
-function textOf(text: string): Uint8Array {
-  return textBlock(jsonString(text));
-}
-
 /** The blocks of a content as raw JSON; a string content is one text block. */
-function rawBlocks(bytes: Uint8Array, content: Span | undefined, isArray: boolean): Uint8Array[] {
+function rawBlocks(
+  bytes: Uint8Array,
+  content: Span | undefined,
+  isArray: boolean,
+  text: BlockShape["text"],
+): Uint8Array[] {
   if (content === undefined || kindOf(bytes, content.start) === "null") return [];
-  if (!isArray) return [textBlock(bytes.subarray(content.start, content.end))];
+  if (!isArray) return [textBlock(bytes.subarray(content.start, content.end), text)];
   return Array.from(elements(bytes, content.start), ({ start, end }) => bytes.subarray(start, end));
 }
 
@@ -103,6 +124,30 @@ export function stringEdits(bytes: Uint8Array, value: Span, rewrite: Rewrite): E
     if (next !== undefined && next !== old) edits.push({ start, end, bytes: jsonString(next) });
   }
   return edits;
+}
+
+/**
+ * Rewrites the strings inside a JSON text. A text that is not JSON stays: nobody can tell what its strings
+ * are.
+ */
+export function rewriteJsonText(text: string, rewrite: Rewrite): string | undefined {
+  // A raw lone surrogate can stand only inside a string, where its escape means the same and survives UTF-8.
+  const wellFormed = text.replace(/\p{Surrogate}/gu, (unit) => `\\u${unit.charCodeAt(0).toString(16)}`);
+  const json = utf8Bytes(wellFormed);
+  try {
+    if (wellFormed !== text) JSON.parse(text); // a backslash before it would make another text of the escape
+    scanDocument(json);
+  } catch (error) {
+    if (error instanceof Refusal && error.failure.code === "too-deep") return undefined;
+    // Arguments that were cut off are no JSON: then they are one long text.
+    if (error instanceof Refusal || error instanceof SyntaxError) return rewrite(text);
+    throw error;
+  }
+  const start = root(json);
+  const edits = stringEdits(json, { start, end: json.length }, rewrite);
+  if (edits.length === 0) return undefined;
+  const next = applyEdits(json, edits);
+  return rawText(next, 0, next.length);
 }
 
 /** A mark is spelled out, or its name is written with an escape for an ASCII letter. */

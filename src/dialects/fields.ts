@@ -75,12 +75,21 @@ const unread = /^(encrypted_|cache_control$|signature$)/;
 
 /**
  * A block that has no reader of its own, as text: its compact JSON without encrypted members, and each
- * base64 source in it as media.
+ * base64 source in it as media. `mediaIn` names the media type of other values that are media.
  */
-export function opaqueParts(bytes: Uint8Array, { start, end }: Span): ContentPart[] {
+export function opaqueParts(
+  bytes: Uint8Array,
+  { start, end }: Span,
+  mediaIn: (value: unknown) => string | undefined = () => undefined,
+): ContentPart[] {
   const media: MediaPart[] = [];
   const text = JSON.stringify(decode(bytes, start, end), (key, value: unknown) => {
     if (unread.test(key)) return undefined;
+    const found = mediaIn(value);
+    if (found !== undefined) {
+      media.push(mediaPart(found, "file"));
+      return undefined;
+    }
     if (typeof value === "object" && value !== null && "type" in value && value.type === "base64") {
       const type =
         "media_type" in value && typeof value.media_type === "string" ? value.media_type : undefined;

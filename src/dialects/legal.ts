@@ -4,15 +4,14 @@
  * here. For tests, replay and fakes.
  */
 import type { DialectName } from "./dialect.ts";
+import { checkResponses } from "./legal-responses.ts";
+import { isEmptyContent, isObject, list, type Report, type Value } from "./legal-values.ts";
 
 /** `at` is the index of the message, `rule` the name of what it breaks. */
 export interface Violation {
   at: number;
   rule: string;
 }
-
-type Value = Record<string, unknown>;
-type Report = (at: number, rule: string) => void;
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
@@ -33,16 +32,9 @@ export function violations(dialect: DialectName, messages: readonly Uint8Array[]
   if (found.length > 0) return found;
   if (values.length === 0) report(0, "no-messages");
   else if (dialect === "anthropic") checkAnthropic(values, report);
+  else if (dialect === "openai-responses") checkResponses(values, report);
   else checkOpenAi(values, report);
   return found;
-}
-
-function isObject(value: unknown): value is Value {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function list(value: unknown): Value[] {
-  return Array.isArray(value) ? value.filter(isObject) : [];
 }
 
 // --- OpenAI Chat
@@ -75,15 +67,6 @@ function checkOpenAi(messages: readonly Value[], report: Report): void {
     }
   });
   if (waiting.size > 0) report(caller, "call-without-result");
-}
-
-function isEmptyContent(content: unknown): boolean {
-  return (
-    content === undefined ||
-    content === null ||
-    content === "" ||
-    (Array.isArray(content) && content.length === 0)
-  );
 }
 
 function checkOpenAiReply(message: Value, at: number, report: Report): void {

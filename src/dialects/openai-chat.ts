@@ -1,20 +1,18 @@
 /**
  * The OpenAI Chat Completions dialect: edits and rendering of its messages. Reading is in `openai-read.ts`.
  */
-import { Refusal } from "../failure.ts";
 import { applyEdits, type Edit, jsonString, memberRemovals, utf8Bytes } from "../log/json-edit.ts";
-import {
-  decodeString,
-  elements,
-  kindOf,
-  pick,
-  rawText,
-  root,
-  type Span,
-  scanDocument,
-} from "../log/scanner.ts";
+import { decodeString, elements, kindOf, pick, root, type Span } from "../log/scanner.ts";
 import type { Dialect, MediaPart, RenderItem } from "./dialect.ts";
-import { contentEdit, edited, noteEdit, type Rewrite, stringEdits, withoutCacheMarks } from "./edits.ts";
+import {
+  contentEdit,
+  edited,
+  noteEdit,
+  type Rewrite,
+  rewriteJsonText,
+  stringEdits,
+  withoutCacheMarks,
+} from "./edits.ts";
 import { optionalString, typedText } from "./fields.ts";
 import {
   isEmptyArray,
@@ -72,30 +70,6 @@ function callText(
   if (args === undefined || kindOf(bytes, args.start) !== "string") return undefined;
   const next = rewriteJsonText(decodeString(bytes, args.start, args.end), rewrite);
   return next === undefined ? undefined : { start: args.start, end: args.end, bytes: jsonString(next) };
-}
-
-/**
- * Rewrites the strings inside a JSON text. A text that is not JSON stays: nobody can tell what its strings
- * are.
- */
-function rewriteJsonText(text: string, rewrite: Rewrite): string | undefined {
-  // A raw lone surrogate can stand only inside a string, where its escape means the same and survives UTF-8.
-  const wellFormed = text.replace(/\p{Surrogate}/gu, (unit) => `\\u${unit.charCodeAt(0).toString(16)}`);
-  const json = utf8Bytes(wellFormed);
-  try {
-    if (wellFormed !== text) JSON.parse(text); // a backslash before it would make another text of the escape
-    scanDocument(json);
-  } catch (error) {
-    if (error instanceof Refusal && error.failure.code === "too-deep") return undefined;
-    // Arguments that were cut off are no JSON: then they are one long text.
-    if (error instanceof Refusal || error instanceof SyntaxError) return rewrite(text);
-    throw error;
-  }
-  const start = root(json);
-  const edits = stringEdits(json, { start, end: json.length }, rewrite);
-  if (edits.length === 0) return undefined;
-  const next = applyEdits(json, edits);
-  return rawText(next, 0, next.length);
 }
 
 function withoutMedia(bytes: Uint8Array, note: (media: MediaPart) => string): Uint8Array | undefined {

@@ -1,7 +1,7 @@
 /**
- * Where a message may stand: decided before it is appended, from the calls that are open at the head. Both
- * dialects want every result directly behind its call, so anything else closes the calls that are still
- * open.
+ * Where a message may stand: decided before it is appended, from the calls that are open at the head. Every
+ * dialect wants results directly behind their calls, so anything else closes the calls that are still open.
+ * A reply of OpenAI Responses is several items in a row: one more of them closes nothing.
  */
 import type { Failure, FailureCode } from "../failure.ts";
 import type { DialectName, NativeMessage, Role } from "./dialect.ts";
@@ -20,8 +20,11 @@ export interface Place {
 }
 
 export type Order =
-  /** `closes`: open calls that end without a result. `opens`: the calls that are open after the message. */
-  { ok: true; closes: string[]; opens: string[] } | { ok: false; failure: Failure };
+  /**
+   * `closes`: open calls that end without a result. `opens`: the calls that are open after the message.
+   * `joined`: the message goes on the reply that stands before it, and no cut may come between the two.
+   */
+  { ok: true; closes: string[]; opens: string[]; joined?: true } | { ok: false; failure: Failure };
 
 function refused(code: FailureCode, detail: string, at: string): Order {
   return { ok: false, failure: { code, detail, at } };
@@ -33,7 +36,7 @@ function refused(code: FailureCode, detail: string, at: string): Order {
 export function orderOf(place: Place, message: NativeMessage, at = "message"): Order {
   return (
     misplaced(place, message, at) ??
-    (message.role === "tool" ? results(place, message, at) : other(place, message))
+    (message.role === "tool" ? results(place, message, at) : other(place, message, at))
   );
 }
 
@@ -77,6 +80,12 @@ function results({ open }: Place, message: NativeMessage, at: string): Order {
   return { ok: true, closes: ends ? [...left] : [], opens: ends ? [] : [...left] };
 }
 
-function other({ open }: Place, message: NativeMessage): Order {
+function other({ dialect, open, after }: Place, message: NativeMessage, at: string): Order {
+  if (dialect === "openai-responses" && after === "assistant" && message.role === "assistant") {
+    if (message.calls.some((id) => open.includes(id))) {
+      return refused("bad-message", "Two calls of one reply have the same id.", at);
+    }
+    return { ok: true, closes: [], opens: [...open, ...message.calls], joined: true };
+  }
   return { ok: true, closes: [...open], opens: [...message.calls] };
 }

@@ -4,10 +4,10 @@ import { anthropic } from "../../src/dialects/anthropic.ts";
 import { openAiChat } from "../../src/dialects/openai-chat.ts";
 import { scanDocument } from "../../src/log/scanner.ts";
 import { text, utf8 } from "../log/json-text.ts";
-import { both, shown } from "./native.ts";
+import { every, shown } from "./native.ts";
 
 describe("cache marks", () => {
-  it.each(both)("[P24] leave the message and its blocks of %s and nothing else", (_, dialect) => {
+  it.each(every)("[P24] leave the message and its blocks of %s and nothing else", (_, dialect) => {
     const before =
       '{"cache_control":{"type":"ephemeral"},"role":"user", "content":[ {"type":"text","text":"a","cache_control":{"type":"ephemeral","ttl":"1h"}},' +
       '{"type":"text","cache_control":null,"text":"cache_control \\u00e9"} ],"n":9007199254740993 ,"cache_control":1}';
@@ -34,7 +34,7 @@ describe("cache marks", () => {
     expect(shown(openAiChat.withoutCacheMarks(utf8(call)))).toBe(call.replace(',"cache_control":2', ""));
   });
 
-  it.each(both)("[P24] that are not there cost no copy in %s", (_, dialect) => {
+  it.each(every)("[P24] that are not there cost no copy in %s", (_, dialect) => {
     const plain = utf8('{"role":"user","content":"no marks, \\u001b[0m just colours"}');
     expect(dialect.withoutCacheMarks(plain)).toBe(plain);
     const mentioned = utf8('{"role":"user","content":"what is cache_control?"}');
@@ -98,7 +98,7 @@ describe("call arguments", () => {
     expect(args).toEqual({ a: "\ud800", b: "XB" });
   });
 
-  it.each(both)("[P26] that stay as they are give nothing back in %s", (_, dialect) => {
+  it.each(every)("[P26] that stay as they are give nothing back in %s", (_, dialect) => {
     const messages = [
       '{"role":"user","content":"xa"}',
       '{"role":"assistant","content":[{"type":"text","text":"xa"}]}',
@@ -163,7 +163,7 @@ describe("media", () => {
     );
   });
 
-  it.each(both)("[P27] that are not there give nothing back in %s", (_, dialect) => {
+  it.each(every)("[P27] that are not there give nothing back in %s", (_, dialect) => {
     for (const content of ['"text"', '[{"type":"text","text":"a"}]']) {
       expect(dialect.withoutMedia(utf8(`{"role":"user","content":${content}}`), () => "x")).toBeUndefined();
     }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { dialectNames } from "../../src/dialects/dialect.ts";
 import { violations } from "../../src/dialects/legal.ts";
 import { utf8 } from "../log/json-text.ts";
 
@@ -114,9 +115,9 @@ describe("the strict Anthropic provider", () => {
   });
 });
 
-describe("both strict providers", () => {
-  it("[P31] find lists without messages and bytes that are none", () => {
-    for (const dialect of ["openai-chat", "anthropic"] as const) {
+describe("every strict provider", () => {
+  it("[P31] finds lists without messages and bytes that are none", () => {
+    for (const dialect of dialectNames) {
       expect(violations(dialect, [])).toEqual([{ at: 0, rule: "no-messages" }]);
       const broken = [utf8(user), utf8("{"), utf8("[]"), Uint8Array.of(0x22, 0xff, 0x22), utf8("")];
       expect(violations(dialect, broken).map(({ at, rule }) => `${rule} ${at}`)).toEqual([

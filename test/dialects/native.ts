@@ -1,17 +1,20 @@
 import { anthropic } from "../../src/dialects/anthropic.ts";
 import type { Dialect, DialectName, NativeMessage } from "../../src/dialects/dialect.ts";
 import { openAiChat } from "../../src/dialects/openai-chat.ts";
+import { openAiResponses } from "../../src/dialects/openai-responses.ts";
 import { dialectOf } from "../../src/dialects/registry.ts";
 import { Refusal } from "../../src/failure.ts";
 import { text, utf8 } from "../log/json-text.ts";
 
 /** Every dialect with its name, as rows for `it.each`. */
-export const both: [string, Dialect][] = [
+export const every: [string, Dialect][] = [
   ["openai-chat", openAiChat],
   ["anthropic", anthropic],
+  ["openai-responses", openAiResponses],
 ];
 
 export const openai = (message: unknown): NativeMessage => openAiChat.read(utf8(message), "messages[2]");
+export const item = (value: unknown): NativeMessage => openAiResponses.read(utf8(value), "input[2]");
 export const claude = (message: unknown): NativeMessage => anthropic.read(utf8(message), "messages[2]");
 
 /** How a dialect refuses to read a message. */
