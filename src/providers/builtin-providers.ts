@@ -5,6 +5,16 @@
  */
 import type { DialectName } from "../dialects/dialect.ts";
 
+export interface Timeouts {
+  /** Milliseconds until the status line. */
+  readonly firstByteMs: number;
+  /** Longest silence inside a body, in milliseconds. */
+  readonly idleMs: number;
+}
+
+/** Ten minutes, as both vendors' own SDKs wait; then two minutes of silence, which no ping rhythm reaches. */
+export const defaultTimeouts: Timeouts = { firstByteMs: 600_000, idleMs: 120_000 };
+
 export interface Provider {
   /**
    * One base URL for each dialect that the provider speaks, the preferred dialect first. Without a trailing
@@ -13,6 +23,12 @@ export interface Provider {
   readonly baseUrls: Readonly<Partial<Record<DialectName, string>>>;
   /** Name of the Worker secret with the key; absent: the provider is called without a key. */
   readonly secret?: string;
+  /** The client's own key goes to this provider, instead of a secret of the deployment. */
+  readonly forward?: true;
+  /** Name of the Worker secret with the token of an AI Gateway in front of the provider. */
+  readonly gatewaySecret?: string;
+  /** Absent numbers are `defaultTimeouts`. */
+  readonly timeouts?: Readonly<Partial<Timeouts>>;
 }
 
 export const builtinProviders: Readonly<Record<string, Provider>> = {
@@ -42,7 +58,13 @@ export const builtinProviders: Readonly<Record<string, Provider>> = {
     },
     secret: "MOONSHOT_API_KEY",
   },
-  openai: { baseUrls: { "openai-chat": "https://api.openai.com/v1" }, secret: "OPENAI_API_KEY" },
+  openai: {
+    baseUrls: {
+      "openai-chat": "https://api.openai.com/v1",
+      "openai-responses": "https://api.openai.com/v1",
+    },
+    secret: "OPENAI_API_KEY",
+  },
   openrouter: {
     baseUrls: {
       "openai-chat": "https://openrouter.ai/api/v1",

@@ -4,6 +4,7 @@
  */
 import type { DialectName } from "../dialects/dialect.ts";
 import { classifyRefusal } from "./overflow.ts";
+import { transientCodes } from "./overflow-signatures.ts";
 import type { CallFailureReason } from "./provider.ts";
 import { readRefusal } from "./refusal.ts";
 
@@ -16,16 +17,6 @@ export interface CallFailure {
 }
 
 const detailLimit = 300;
-
-/** Error types that providers send inside a stream for a fault of their own (OpenAI, Anthropic). */
-const transient: ReadonlySet<string> = new Set([
-  "overloaded_error",
-  "api_error",
-  "timeout_error",
-  "server_error",
-  "internal_server_error",
-  "service_unavailable",
-]);
 
 /**
  * A refusal, before the stream (`status` not 2xx) or as an error event inside it.
@@ -55,7 +46,7 @@ export function refusedCall(refused: {
   if (kind !== "other") return { ...base, reason: inStream ? "stream" : "http", retryable: false };
   const state = inStream ? (said.status ?? 400) : status;
   const ownFault =
-    state === 408 || state >= 500 || (inStream && said.codes.some((code) => transient.has(code)));
+    state === 408 || state >= 500 || (inStream && said.codes.some((code) => transientCodes.has(code)));
   return { ...base, reason: inStream ? "stream" : "http", retryable: ownFault };
 }
 

@@ -7,8 +7,10 @@ import { createParser } from "eventsource-parser";
 import type { DialectName } from "../dialects/dialect.ts";
 import { foldAnthropic } from "./anthropic-stream.ts";
 import { type CallFailure, refusedCall } from "./call-failure.ts";
+import { keyHeaders } from "./client-key.ts";
 import { foldOpenai } from "./openai-stream.ts";
 import type { CallModel, CallResult, Upstream } from "./provider.ts";
+import { foldResponses } from "./responses-stream.ts";
 import { endpointOf } from "./routes.ts";
 import { decode, emptyStream, replyOf, type StreamFold, type StreamState } from "./stream-state.ts";
 import { streamingBody } from "./streaming-body.ts";
@@ -28,6 +30,7 @@ export const defaultLimits: CallLimits = { idleMs: 60_000, replyBytes: 8_388_608
 const folds: Readonly<Record<DialectName, StreamFold>> = {
   "openai-chat": foldOpenai,
   anthropic: foldAnthropic,
+  "openai-responses": foldResponses,
 };
 
 /** Failed, and why; thrown inside this module alone. */
@@ -76,6 +79,7 @@ interface Exchange {
 
 async function exchange({ upstream, body, fetch, limits, watch }: Exchange) {
   const { dialect, key } = upstream;
+  if (upstream.forward === true) throw failed("http", "the provider takes only the client's own key", false);
   const request = requestOf(upstream, body, watch.signal);
   if (watch.cause() !== undefined) throw new Error("struck before it began");
   const sent = unreachable(() => fetch(endpointOf(upstream), request));
@@ -100,10 +104,7 @@ async function exchange({ upstream, body, fetch, limits, watch }: Exchange) {
 function requestOf(upstream: Upstream, body: Uint8Array, signal: AbortSignal): RequestInit {
   const headers = new Headers({ "content-type": "application/json", accept: "text/event-stream" });
   if (upstream.dialect === "anthropic") headers.set("anthropic-version", "2023-06-01");
-  if (upstream.key !== undefined) {
-    if (upstream.dialect === "anthropic") headers.set("x-api-key", upstream.key);
-    else headers.set("authorization", `Bearer ${upstream.key}`);
-  }
+  for (const [name, value] of Object.entries(keyHeaders(upstream))) headers.set(name, value);
   const sent = streamingBody(upstream.dialect, body);
   return { method: "POST", headers, body: sent, redirect: "manual", signal };
 }

@@ -85,6 +85,13 @@ const table: Readonly<Record<string, Readonly<Record<string, Limits>>>> = {
   },
 };
 
+/** Every `provider/model` that the table lists. */
+export function knownRoutes(): string[] {
+  return Object.entries(table).flatMap(([provider, models]) =>
+    Object.keys(models).map((model) => `${provider}/${model}`),
+  );
+}
+
 /** A dated snapshot of a listed model: `-20250929` or `-2024-11-20`. */
 const snapshotDate = /-(?:\d{8}|\d{4}-\d{2}-\d{2})$/;
 

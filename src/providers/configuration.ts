@@ -5,7 +5,7 @@
 import { z } from "zod";
 import { type PolicyInput, policySchema } from "../compaction/policy.ts";
 import { type DialectName, dialectNames } from "../dialects/dialect.ts";
-import { builtinProviders, type Provider } from "./builtin-providers.ts";
+import { builtinProviders, type Provider, type Timeouts } from "./builtin-providers.ts";
 import { isLoopbackHost } from "./loopback.ts";
 import type { Capacity, ThinkingBinding } from "./provider.ts";
 import { namePattern, parseRouteName } from "./route-name.ts";
@@ -34,12 +34,17 @@ const secretName = z
   .regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, "must be the name of a Worker secret")
   .refine((text) => !ownVariables.some((own) => own === text), "must not name a variable of Plimsoll itself");
 
+/** Up to the fifteen minutes that the platform lets one outgoing request keep an object awake. */
+const milliseconds = z.number().int().min(1).max(900_000);
+
 const providerSchema = z
   .strictObject({
     baseUrl: z.string(),
     dialects: z.array(z.enum(dialectNames)).min(1, "needs at least one dialect"),
-    auth: z.literal("secret", 'only "secret" works for now'),
+    auth: z.enum(["secret", "forward"]),
     secret: secretName,
+    gatewaySecret: secretName,
+    timeouts: z.strictObject({ firstByteMs: milliseconds, idleMs: milliseconds }).partial(),
   })
   .partial();
 
@@ -72,6 +77,15 @@ export function providersSchema(devOpen: boolean) {
           context.addIssue({ code: "custom", path: [provider, "dialects"], message });
         }
       }
+      if (entry.auth === "forward" && entry.secret !== undefined) {
+        const message = "has no use where the client's own key is forwarded";
+        context.addIssue({ code: "custom", path: [provider, "secret"], message });
+      }
+      // Without a base URL of its own the entry keeps the vendor's host, to which a gateway's token must not go.
+      if (entry.gatewaySecret !== undefined && entry.baseUrl === undefined) {
+        const message = "needs the baseUrl of the gateway";
+        context.addIssue({ code: "custom", path: [provider, "gatewaySecret"], message });
+      }
       const fault = entry.baseUrl === undefined ? undefined : baseUrlFault(entry.baseUrl, devOpen);
       if (fault !== undefined) {
         context.addIssue({ code: "custom", path: [provider, "baseUrl"], message: fault });
@@ -99,9 +113,19 @@ export function mergeProviders(entries: Readonly<Record<string, ProviderInput>>)
       if (url !== undefined) baseUrls[dialect] = url;
     }
     const secret = entry.secret ?? (baseUrl === undefined ? base?.secret : undefined);
-    providers.set(provider, { baseUrls, ...(secret === undefined ? {} : { secret }) });
+    providers.set(provider, {
+      baseUrls,
+      ...(entry.auth === "forward" ? { forward: true } : secret === undefined ? {} : { secret }),
+      ...(entry.gatewaySecret === undefined ? {} : { gatewaySecret: entry.gatewaySecret }),
+      ...(entry.timeouts === undefined ? {} : { timeouts: given<Timeouts>(entry.timeouts) }),
+    });
   }
   return providers;
+}
+
+/** Without the members that are `undefined`. */
+function given<T extends object>(value: { [K in keyof T]?: T[K] | undefined }): Partial<T> {
+  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as Partial<T>;
 }
 
 const tokens = z.number().int().positive();
@@ -128,13 +152,9 @@ export const routesSchema = z.record(
 export function routeSettings(entry: z.infer<typeof routeSchema>): RouteSettings {
   const { thinkingBinding, ratio, policy, ...capacity } = entry;
   return {
-    capacity: defined(capacity),
+    capacity: given<Capacity>(capacity),
     ...(thinkingBinding === undefined ? {} : { thinkingBinding }),
     ...(ratio === undefined ? {} : { ratio }),
     ...(policy === undefined ? {} : { policy }),
   };
-}
-
-function defined(capacity: { [K in keyof Capacity]?: number | undefined }): Capacity {
-  return Object.fromEntries(Object.entries(capacity).filter(([, value]) => value !== undefined));
 }

@@ -1,6 +1,6 @@
 /**
- * How providers say that a request does not fit, as data: codes, and patterns over the provider's own
- * message with named groups for its numbers. One entry per wording; a new provider is a new entry.
+ * Codes and words that tell what a refusal is about, whoever sent it. What an overflow sounds like stands in
+ * `overflow-wordings.ts`, what is none of these in `look-alikes.ts`.
  * Sources: OpenAI's and Anthropic's error pages and their messages as public issues quote them.
  */
 
@@ -9,6 +9,8 @@ export const overflowCodes: ReadonlySet<string> = new Set([
   "context_length_exceeded", // OpenAI, Azure, Groq
   "model_max_prompt_tokens_exceeded", // GitHub Copilot
   "exceed_context_size_error", // llama.cpp, with the fields n_prompt_tokens and n_ctx
+  "contextwindowexceedederror", // LiteLLM's type
+  "1261", // z.ai
 ]);
 
 export const rateCodes: ReadonlySet<string> = new Set([
@@ -19,6 +21,16 @@ export const rateCodes: ReadonlySet<string> = new Set([
 ]);
 
 export const quotaCodes: ReadonlySet<string> = new Set(["insufficient_quota", "billing_error"]);
+
+/** Error types that providers send for a fault of their own (OpenAI, Anthropic). */
+export const transientCodes: ReadonlySet<string> = new Set([
+  "overloaded_error",
+  "api_error",
+  "timeout_error",
+  "server_error",
+  "internal_server_error",
+  "service_unavailable",
+]);
 
 /** One pattern out of alternatives. */
 function words(...alternatives: readonly string[]): RegExp {
@@ -49,10 +61,17 @@ export const rateWords = words(
   "resource[ _](?:has been )?exhausted",
 );
 
-/** The output cap is refused as such: the history has nothing to do with it. */
+/** One request that is over a limit per minute: no waiting brings it through. Tokens. */
+export const minuteCeiling =
+  /\blimit:? (\d[\d,]{0,12})(?:, used \d[\d,]{0,12})?, requested:? (\d[\d,]{0,12})/i;
+
+/**
+ * The output cap is refused as such: the history has nothing to do with it. vLLM begins in the same way and
+ * goes on with its window.
+ */
 export const outputCapWords = words(
-  "max_tokens must be less than",
-  "max(?:_completion)?_tokens is too large",
+  "max[_ ]tokens must be less than",
+  "max(?:_completion)?_tokens is too large(?!: \\d+\\. this model's maximum context length)",
   "maximum (?:allowed )?number of output tokens",
 );
 
@@ -67,57 +86,3 @@ export const bindingWords = words(
   `${place}Invalid \`signature\` in \`thinking\` block\\. The block is bound to a different conversation`,
   `${place}${thinking} blocks in the latest assistant message cannot be modified`,
 );
-
-/**
- * A wording. `pattern` is anchored at the start of the message; groups `limit`, `input`, `functions`,
- * `output`, `total` are numbers of tokens. `rest`, tried in order after `pattern` has matched, reads more
- * of them from what follows.
- */
-export interface OverflowSignature {
-  provider: string;
-  pattern: RegExp;
-  rest?: readonly RegExp[];
-}
-
-/** Replaces `<name>` by a group for a number with or without separators. */
-function wording(source: string): RegExp {
-  return new RegExp(`^(?:${source.replace(/<(\w+)>/g, "(?<$1>\\d[\\d,_]{0,14})")})`, "i");
-}
-
-const however = "[.,;]? however,?";
-const breakdown =
-  "<input> in the messages(?:, <functions> in the functions)?(?:, <output> in the completion)?";
-const olderBreakdown = "<input> in your prompt; <output> for the completion";
-
-export const overflowSignatures: readonly OverflowSignature[] = [
-  {
-    provider: "openai",
-    pattern: wording("(?:this model's )?maximum context length is <limit> tokens"),
-    rest: [
-      wording(`${however} (?:you requested|your messages resulted in) <total> tokens \\(${breakdown}\\)`),
-      wording(`${however} you requested <total> tokens \\(${olderBreakdown}\\)`),
-      wording(`${however} your messages resulted in <input> tokens`),
-      wording(`${however} you requested <total> tokens`),
-    ],
-  },
-  {
-    provider: "openai",
-    pattern: wording("input tokens exceed (?:the )?(?:configured )?limit(?: of <limit> tokens)?"),
-    rest: [wording("[.,;]? your messages resulted in <input> tokens")],
-  },
-  {
-    provider: "openai",
-    pattern: wording("(?:your )?input exceeds the (?:model(?:'s)? )?context (?:window|length)"),
-  },
-  { provider: "anthropic", pattern: wording("prompt is too long: <input> tokens > <limit> maximum") },
-  { provider: "anthropic", pattern: wording("prompt is too long") },
-  {
-    provider: "anthropic",
-    pattern: wording("input length and `?max_tokens`? exceed context limit: <input> \\+ <output> > <limit>"),
-  },
-  { provider: "any", pattern: wording("context[ _-](?:length|window)[ _-](?:exceeded|overflow(?:ed)?)\\b") },
-  { provider: "any", pattern: wording("maximum context (?:length|window)\\b") },
-  { provider: "any", pattern: wording("(?:the )?input is too long for (?:this|the|requested) model") },
-  { provider: "any", pattern: wording("request too large for (?:the )?model context") },
-  { provider: "any", pattern: wording("too many (?:input )?tokens[.!]?$") },
-];

@@ -39,6 +39,12 @@ export interface Upstream {
   baseUrl: string;
   dialect: DialectName;
   key?: string;
+  /** The client's own key travels to this provider, see `client-key.ts`. */
+  forward?: true;
+  /** Token of an AI Gateway in front of the provider: a secret like `key`. */
+  gatewayKey?: string;
+  /** Milliseconds until the status line, and of silence inside a body. Absent: `defaultTimeouts`. */
+  timeouts?: { readonly firstByteMs: number; readonly idleMs: number };
 }
 
 /** One complete model reply of a streamed call. `text` holds text only, never thinking. */

@@ -35,9 +35,48 @@ function read(value: unknown, said: SaidRefusal, mayNest: boolean): void {
 /** SDKs put the status before the body: `400 {"error":…}`. */
 function readText(text: string, said: SaidRefusal, mayNest: boolean): void {
   const rest = withoutStatus(text, said);
-  const decoded = decode(rest);
+  const event = eventData(rest);
+  const decoded = decode(event ?? rest) ?? decode(withoutLabels(rest));
   if (decoded !== undefined) readObject(decoded, said, mayNest);
   else if (rest !== "" && !isNoBody(rest)) said.messages.push(rest.slice(0, messageLimit));
+}
+
+/** The data of the last event, where the body is the text of an event stream. */
+function eventData(text: string): string | undefined {
+  if (!/^(?:event|data|id|:)[ :]/.test(text)) return undefined;
+  const lines = text.split("\n").filter((line) => /^data: ?[[{]/.test(line));
+  return lines.at(-1)?.slice("data:".length).trim();
+}
+
+/** What SDKs, servers and proxies put in front of the words that they pass on. */
+const labels: readonly RegExp[] = [
+  /^[\w.]{0,64}(?:error|exception)\s*[:-]\s*/i,
+  /^api error\s*[:-]\s*/i,
+  /^an error occurred \(\w{1,64}\) when calling the \w{1,64} operation(?: \([^)]{0,64}\))?:\s*/i,
+  /^the model returned the following errors:\s*/i,
+  /^input validation error:\s*/i,
+  /^provider returned error:\s*/i,
+  /^upstream error from [\w .-]{1,64}:\s*/i,
+  /^invalid (?:params,|request:)\s*/i,
+  /^<\d{3}> ?[\w.]{1,64}:\s*/,
+  /^error code: \d{3}\s*[:-]\s*/i,
+  /^\d{4}:\s*/,
+  // Python's way to print an object and bytes.
+  /^\{'(?:type': 'error', ')?error': \{(?:'type': '\w{1,64}', )?'message': ["']/,
+  /^b'(?=\{)/,
+];
+/** Wrappers around wrappers; more than these nobody has seen. */
+const MAX_LABELS = 8;
+
+/** The message as the provider itself worded it. */
+export function withoutLabels(message: string): string {
+  let text = message;
+  for (let round = 0; round < MAX_LABELS; round++) {
+    const found = labels.map((label) => label.exec(text)?.[0].length ?? 0).find((length) => length > 0);
+    if (found === undefined) return text;
+    text = text.slice(found);
+  }
+  return text;
 }
 
 /** The text without a leading status, which is kept. */
@@ -52,7 +91,7 @@ function withoutStatus(text: string, said: SaidRefusal): string {
 function readMessage(message: string, said: SaidRefusal, mayNest: boolean): void {
   const words = withoutStatus(message, said);
   if (words === "" || isNoBody(words)) return;
-  const nested = mayNest ? decode(words) : undefined;
+  const nested = mayNest ? decode(withoutLabels(words)) : undefined;
   if (nested !== undefined) readObject(nested, said, false);
   else said.messages.push(words.slice(0, messageLimit));
 }
@@ -64,15 +103,17 @@ function isNoBody(text: string): boolean {
 
 function decode(text: string): object | undefined {
   if (text.length > bodyLimit || !/^[[{]/.test(text)) return undefined;
-  try {
-    return JSON.parse(text) as object;
-  } catch {
-    return undefined;
+  // A proxy may have words of its own behind what it passes on.
+  for (const end of [text.length, text.lastIndexOf("}") + 1]) {
+    try {
+      return JSON.parse(text.slice(0, end)) as object;
+    } catch {}
   }
+  return undefined;
 }
 
 function readObject(value: object, said: SaidRefusal, mayNest: boolean): void {
-  const root = Array.isArray(value) ? (objectAt(value, 0) ?? value) : value;
+  const root = unwrapped(Array.isArray(value) ? (objectAt(value, 0) ?? value) : value);
   const listed = objectAt(root, "errors");
   const inner = objectAt(root, "error") ?? (listed === undefined ? undefined : objectAt(listed, 0)) ?? root;
   const message = [at(inner, "message"), at(root, "error"), at(root, "message"), at(root, "detail")].find(
@@ -90,6 +131,15 @@ function readObject(value: object, said: SaidRefusal, mayNest: boolean): void {
     const count = at(inner, key);
     if (typeof count === "number" && Number.isSafeInteger(count)) said.counts[key] ??= count;
   }
+}
+
+/** Inside a stream the error lies in a response that failed (Responses), or in a choice (OpenRouter). */
+function unwrapped(root: object): object {
+  if (objectAt(root, "error") !== undefined) return root;
+  const choices = objectAt(root, "choices");
+  const choice = choices === undefined ? undefined : objectAt(choices, 0);
+  const holders = [objectAt(root, "response"), choice];
+  return holders.find((one) => one !== undefined && objectAt(one, "error") !== undefined) ?? root;
 }
 
 function readCodes(holder: object, said: SaidRefusal): void {

@@ -6,6 +6,7 @@
 import type { DialectName } from "../dialects/dialect.ts";
 import { Refusal } from "../failure.ts";
 import { priorRatio } from "../meter/ratio.ts";
+import { defaultTimeouts } from "./builtin-providers.ts";
 import { knownCapacity } from "./capacity-table.ts";
 import type { Catalogue } from "./configuration.ts";
 import type { Capacity, Route, ThinkingBinding, Upstream } from "./provider.ts";
@@ -84,10 +85,16 @@ export function upstreamOf(
   const chosen = spoken.find((one) => one === dialect) ?? spoken[0];
   const baseUrl = chosen === undefined ? undefined : entry.baseUrls[chosen];
   if (chosen === undefined || baseUrl === undefined) return undefined;
-  const upstream = { provider, model, baseUrl, dialect: chosen };
-  if (entry.secret === undefined) return upstream;
-  const key = keyOf(secrets as Readonly<Record<string, unknown>>, entry.secret);
-  return key === undefined ? undefined : { ...upstream, key };
+  const upstream: Upstream = { provider, model, baseUrl, dialect: chosen };
+  if (entry.forward === true) upstream.forward = true;
+  if (entry.timeouts !== undefined) upstream.timeouts = { ...defaultTimeouts, ...entry.timeouts };
+  for (const [to, secret] of [["key", entry.secret] as const, ["gatewayKey", entry.gatewaySecret] as const]) {
+    if (secret === undefined) continue;
+    const value = keyOf(secrets as Readonly<Record<string, unknown>>, secret);
+    if (value === undefined) return undefined;
+    upstream[to] = value;
+  }
+  return upstream;
 }
 
 function keyOf(secrets: Readonly<Record<string, unknown>>, secret: string): string | undefined {
@@ -103,11 +110,12 @@ function keyOf(secrets: Readonly<Record<string, unknown>>, secret: string): stri
 }
 
 /**
- * The address of a model call. OpenAI's base URL ends before `/chat/completions`; Anthropic's SDK appends
+ * The address of a model call. OpenAI's base URL ends before `/chat/completions` and `/responses`; Anthropic's SDK appends
  * `/v1/messages`, and a base that already ends in a version (one URL for both dialects) takes `/messages`.
  */
 export function endpointOf(upstream: Pick<Upstream, "baseUrl" | "dialect">): string {
   const base = upstream.baseUrl.replace(/\/+$/, "");
   if (upstream.dialect === "openai-chat") return `${base}/chat/completions`;
+  if (upstream.dialect === "openai-responses") return `${base}/responses`;
   return /\/v\d+$/.test(base) ? `${base}/messages` : `${base}/v1/messages`;
 }

@@ -54,11 +54,13 @@ export function garbage(state: StreamState, what: string): StreamState {
 export function finishOf(reason: string): ModelReply["finish"] {
   switch (reason) {
     case "stop":
+    case "completed":
     case "end_turn":
     case "stop_sequence":
       return "stop";
     case "length":
     case "max_tokens":
+    case "max_output_tokens":
     // The window cut the reply, not the cap: for a reader of the text that is the same.
     case "model_context_window_exceeded":
       return "length";

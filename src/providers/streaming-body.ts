@@ -10,6 +10,7 @@ const fields: Readonly<Record<DialectName, readonly (readonly [key: string, valu
     ["stream_options", '{"include_usage":true}'],
   ],
   anthropic: [["stream", "true"]],
+  "openai-responses": [["stream", "true"]],
 };
 
 /**

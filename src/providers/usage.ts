@@ -11,7 +11,18 @@ type Fields = Readonly<Record<string, unknown>>;
 export function usageOf(dialect: DialectName, raw: unknown): Usage | undefined {
   const fields = fieldsOf(raw);
   if (fields === undefined) return undefined;
-  return dialect === "anthropic" ? anthropicUsage(fields) : openaiUsage(fields);
+  if (dialect === "anthropic") return anthropicUsage(fields);
+  return openaiUsage(dialect === "openai-responses" ? chatNames(fields) : fields);
+}
+
+/** Responses counts as Chat Completions does and only names it otherwise. */
+function chatNames(fields: Fields): Fields {
+  return {
+    prompt_tokens: fields.input_tokens,
+    completion_tokens: fields.output_tokens,
+    prompt_tokens_details: fields.input_tokens_details,
+    completion_tokens_details: fields.output_tokens_details,
+  };
 }
 
 function openaiUsage(fields: Fields): Usage | undefined {

@@ -19,7 +19,10 @@ describe("an environment", () => {
   it("[V1] without variables gives the built-in providers, no routes, no policy, no tokens, closed", () => {
     const config = parseEnv({});
     expect(config.providers.get("openai")).toEqual({
-      baseUrls: { "openai-chat": "https://api.openai.com/v1" },
+      baseUrls: {
+        "openai-chat": "https://api.openai.com/v1",
+        "openai-responses": "https://api.openai.com/v1",
+      },
       secret: "OPENAI_API_KEY",
     });
     expect(config.providers.get("anthropic")?.baseUrls.anthropic).toBe("https://api.anthropic.com");
@@ -113,8 +116,8 @@ describe("a misconfiguration", () => {
       "openai.dialects",
     ],
     [
-      "forwarded keys, which come later",
-      { PROVIDERS: json({ a: { ...good, auth: "forward" } }) },
+      "a way to prove oneself that nobody knows",
+      { PROVIDERS: json({ a: { ...good, auth: "basic" } }) },
       "PROVIDERS",
       "a.auth",
     ],
@@ -259,7 +262,10 @@ describe("PROVIDERS", () => {
   it("[V3] changes of a built-in provider only what it names", () => {
     const { providers } = parseEnv({ PROVIDERS: json({ openai: { secret: "OTHER" } }) });
     expect(providers.get("openai")).toEqual({
-      baseUrls: { "openai-chat": "https://api.openai.com/v1" },
+      baseUrls: {
+        "openai-chat": "https://api.openai.com/v1",
+        "openai-responses": "https://api.openai.com/v1",
+      },
       secret: "OTHER",
     });
     expect(providers.get("groq")?.secret).toBe("GROQ_API_KEY");
@@ -267,7 +273,8 @@ describe("PROVIDERS", () => {
 
   it("[V3] never sends a built-in provider's key to another address", () => {
     const { providers } = parseEnv({ PROVIDERS: json({ openai: { baseUrl: "https://proxy.example/v1" } }) });
-    expect(providers.get("openai")).toEqual({ baseUrls: { "openai-chat": "https://proxy.example/v1" } });
+    const url = "https://proxy.example/v1";
+    expect(providers.get("openai")).toEqual({ baseUrls: { "openai-chat": url, "openai-responses": url } });
   });
 });
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { OtherCause } from "../../src/providers/look-alikes.ts";
 import { classifyRefusal } from "../../src/providers/overflow.ts";
 import { anthropic, openai, type Row } from "./refusals.ts";
 
@@ -11,7 +12,9 @@ const tpm413 =
 
 describe("a look-alike", () => {
   const other = { kind: "other" } as const;
+  const about = (what: OtherCause) => ({ kind: "other", what }) as const;
   const rate = { kind: "rate-limit" } as const;
+  const minute = { kind: "rate-limit", ceiling: 6_000 } as const;
   const quota = { kind: "quota" } as const;
   const long = "prompt is too long: 213462 tokens > 200000 maximum";
   const rows: Row[] = [
@@ -56,12 +59,12 @@ describe("a look-alike", () => {
     [
       "Groq's TPM in 413",
       { status: 413, body: openai(tpm413, "rate_limit_exceeded", "tokens"), estimate: 7_200, window: 8_192 },
-      rate,
+      minute,
     ],
     [
       "Groq's TPM in 413 by its words alone",
       { status: 413, body: openai(tpm413), estimate: 7_200, window: 8_192 },
-      rate,
+      minute,
     ],
     [
       "Google's resource",
@@ -73,18 +76,22 @@ describe("a look-alike", () => {
     ],
     ["overflow words at 429", { status: 429, body: anthropic(long) }, rate],
     ["a status that the body alone states", { body: { error: { code: 429, message: long } } }, rate],
-    ["[ROO-006] overflow words at 500", { status: 500, body: "context length exceeded" }, other],
-    ["an overflow code at 503", { status: 503, body: openai("?", "context_length_exceeded") }, other],
-    ["overflow words at 401", { status: 401, body: anthropic(long) }, other],
-    ["overflow words at 403", { status: 403, body: anthropic(long) }, other],
-    ["overflow words at 404", { status: 404, body: anthropic(long) }, other],
+    ["[ROO-006] overflow words at 500", { status: 500, body: "context length exceeded" }, about("transient")],
+    [
+      "an overflow code at 503",
+      { status: 503, body: openai("?", "context_length_exceeded") },
+      about("transient"),
+    ],
+    ["overflow words at 401", { status: 401, body: anthropic(long) }, about("auth")],
+    ["overflow words at 403", { status: 403, body: anthropic(long) }, about("auth")],
+    ["overflow words at 404", { status: 404, body: anthropic(long) }, about("not-found")],
     [
       "a cap above the model's",
       {
         status: 400,
         body: openai("max_tokens is too large: 384000. This model supports at most 131072 completion tokens"),
       },
-      other,
+      about("output-limit"),
     ],
     [
       "Anthropic's cap",
@@ -94,17 +101,21 @@ describe("a look-alike", () => {
           "max_tokens: 200000 > 64000, which is the maximum allowed number of output tokens for claude",
         ),
       },
-      other,
+      about("output-limit"),
     ],
-    ["a veto on a cap", { status: 400, body: "too many tokens: max_tokens must be less than 4096" }, other],
-    ["[DSH-156] 413 and no estimate", { body: "413: Payload Too Large" }, other],
+    [
+      "a veto on a cap",
+      { status: 400, body: "too many tokens: max_tokens must be less than 4096" },
+      about("output-limit"),
+    ],
+    ["[DSH-156] 413 and no estimate", { body: "413: Payload Too Large" }, about("bytes")],
     [
       "[DSH-156] a body limit",
       { status: 400, body: "Failed to buffer the request body: length limit exceeded" },
-      other,
+      about("bytes"),
     ],
     ["[DSH-156] a vector", { status: 400, body: "vector length limit exceeded" }, other],
-    ["roles", { status: 400, body: anthropic("messages: roles must alternate") }, other],
+    ["roles", { status: 400, body: anthropic("messages: roles must alternate") }, about("shape")],
     [
       "pairs",
       {
@@ -113,7 +124,7 @@ describe("a look-alike", () => {
           "messages.3: `tool_use` ids were found without `tool_result` blocks immediately after",
         ),
       },
-      other,
+      about("shape"),
     ],
     [
       "a string that is too long",

@@ -142,7 +142,7 @@ describe("an overflow", () => {
             "300,123 tokens. Please reduce the length of the messages.",
         ),
       },
-      { kind: "overflow", limit: 272_000, tokens: 300_123, inputTokens: 300_123 },
+      { kind: "overflow", limit: 272_000, inputOnly: true, tokens: 300_123, inputTokens: 300_123 },
     ],
     [
       "[DSH-153] Anthropic's prompt",

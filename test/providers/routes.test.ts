@@ -167,6 +167,7 @@ describe("an upstream", () => {
   it.each([
     ["openai-chat", "https://api.openai.com/v1", "https://api.openai.com/v1/chat/completions"],
     ["openai-chat", "https://api.z.ai/api/paas/v4/", "https://api.z.ai/api/paas/v4/chat/completions"],
+    ["openai-responses", "https://api.openai.com/v1", "https://api.openai.com/v1/responses"],
     ["anthropic", "https://api.anthropic.com", "https://api.anthropic.com/v1/messages"],
     ["anthropic", "https://openrouter.ai/api/v1", "https://openrouter.ai/api/v1/messages"],
     ["anthropic", "https://api.deepseek.com/anthropic", "https://api.deepseek.com/anthropic/v1/messages"],

@@ -20,7 +20,7 @@ describe("a bare status", () => {
     ["400 with words of its own", 400, "bad request", 199_000, 200_000, "other"],
     ["[PI-067] 429 without a body", 429, "", 199_000, 200_000, "rate-limit"],
   ] as const)("[O3] counts only beside a large estimate: %s", (_, status, body, estimate, window, kind) => {
-    expect(classifyRefusal({ status, body, estimate, window })).toEqual({ kind });
+    expect(classifyRefusal({ status, body, estimate, window })).toMatchObject({ kind });
   });
 
   it("[O3] [PI-067] is read from an SDK's text where the transport tells none", () => {
@@ -80,5 +80,38 @@ describe("a reply with status 200", () => {
     ["no usage", undefined, "length", 200_000],
   ] as const)("[O6] did not: %s", (_, reported, finish, window) => {
     expect(silentOverflow({ usage: reported, finish, window })).toBeUndefined();
+  });
+
+  it.each([
+    ["less than half of what was sent", { sent: 10_000 }, 4_096, 200, "stop", true],
+    ["a server's half window", { sent: 9_000 }, 2_050, 200, "stop", true],
+    [
+      "less than the request before, which this one only added to",
+      { before: 8_000 },
+      4_098,
+      200,
+      "stop",
+      true,
+    ],
+    ["less, and nothing came of it", { sent: 10_000 }, 4_096, 0, "stop", false],
+    ["less, and cut off", { sent: 10_000 }, 4_096, 12, "length", false],
+  ] as const)(
+    "[O6] was made from a prompt that lost its beginning: %s",
+    (_, given, input, output, finish, answered) => {
+      const replied = { usage: usage(input, output), finish, ...given };
+      expect(silentOverflow(replied)).toEqual({ sign: "truncated", answered, inputTokens: input });
+      expect(silentOverflow({ ...replied, window: 200_000 })).toMatchObject({ sign: "truncated" });
+    },
+  );
+
+  it.each([
+    ["an estimate that is a third too high", { sent: 6_000 }, 4_000],
+    ["a short request", { sent: 1_900 }, 100],
+    ["a prompt that lost some old thinking", { before: 8_000 }, 7_300],
+    ["a provider that counts nothing", { sent: 90_000, before: 80_000 }, 0],
+    ["one that counts the cache apart", { sent: 90_000 }, 99],
+  ] as const)("[O6] was made from the whole prompt: %s", (what, given, input) => {
+    const cached = what.includes("cache") ? 85_000 : 0;
+    expect(silentOverflow({ usage: usage(input, 50, cached), finish: "stop", ...given })).toBeUndefined();
   });
 });

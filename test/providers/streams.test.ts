@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { DialectName } from "../../src/dialects/dialect.ts";
 import { foldAnthropic } from "../../src/providers/anthropic-stream.ts";
 import { foldOpenai } from "../../src/providers/openai-stream.ts";
+import { foldResponses } from "../../src/providers/responses-stream.ts";
 import {
   emptyStream,
   finishOf,
@@ -12,7 +13,7 @@ import {
 import { streamingBody } from "../../src/providers/streaming-body.ts";
 import { usageOf } from "../../src/providers/usage.ts";
 
-const fold = { "openai-chat": foldOpenai, anthropic: foldAnthropic };
+const fold = { "openai-chat": foldOpenai, anthropic: foldAnthropic, "openai-responses": foldResponses };
 
 function run(dialect: DialectName, values: readonly unknown[]): StreamState {
   const events = values.map((value): StreamEvent => {
@@ -228,6 +229,17 @@ describe("words and numbers of a reply", () => {
       { input_tokens: 10, output_tokens: 9, cache_read_input_tokens: null },
       { input: 10, cacheRead: 0, cacheWrite: 0, output: 9 },
     ],
+    [
+      "openai-responses",
+      {
+        input_tokens: 100,
+        input_tokens_details: { cached_tokens: 60 },
+        output_tokens: 90,
+        output_tokens_details: { reasoning_tokens: 80 },
+      },
+      { input: 40, cacheRead: 60, cacheWrite: 0, output: 90, reasoning: 80 },
+    ],
+    ["openai-responses", { prompt_tokens: 10, completion_tokens: 9 }, undefined],
     ["anthropic", { prompt_tokens: 10, completion_tokens: 9 }, undefined],
     ["openai-chat", { prompt_tokens: "10", completion_tokens: 9 }, undefined],
     ["openai-chat", { prompt_tokens: -1, completion_tokens: 9 }, undefined],
@@ -247,6 +259,7 @@ describe("a request's body", () => {
       '{ "seed":12345678901234567890,"model":"m" ,"stream":true,"stream_options":{"include_usage":true}}',
     );
     expect(asked("anthropic", '{"model":"m"}')).toBe('{"model":"m","stream":true}');
+    expect(asked("openai-responses", '{"model":"m"}')).toBe('{"model":"m","stream":true}');
   });
 
   it("[V12] asks once, whatever it said before", () => {
