@@ -16,7 +16,9 @@ const statuses = {
   "unknown-session": 404,
   "unknown-branch": 404,
   "unknown-node": 404,
+  "unknown-response": 404,
   "unknown-checkpoint": 404,
+  "unknown-model": 404,
   "method-not-allowed": 405,
   "dialect-fixed": 409,
   "open-calls": 409,
@@ -35,8 +37,12 @@ const statuses = {
   persistence: 500,
   internal: 500,
   summary: 502,
+  unreachable: 502,
+  /** The provider refused a step of ours, or broke off. */
+  upstream: 502,
   overloaded: 503,
   "not-configured": 503,
+  timeout: 504,
 } as const;
 
 export type FailureCode = keyof typeof statuses;

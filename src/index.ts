@@ -4,4 +4,4 @@ import { createApp } from "./gateway/app.ts";
 
 export { SessionObject } from "./session-object.ts";
 
-export default createApp({ gateOf: configOf });
+export default createApp({ configOf });

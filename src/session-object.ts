@@ -16,7 +16,7 @@ import { failureOf, problemResponse } from "./problem-response.ts";
 import { callModel } from "./providers/call.ts";
 import { Core } from "./session/core.ts";
 import { liveSource } from "./session/live-source.ts";
-import { answer } from "./session/routes.ts";
+import { answer, isDropIn } from "./session/routes.ts";
 import { closeLeftovers, dueAt } from "./session/upkeep.ts";
 
 const meter = createMeter(countTokens);
@@ -31,7 +31,8 @@ export class SessionObject extends DurableObject<Env> {
     try {
       const url = new URL(request.url);
       if (request.method === "DELETE" && url.pathname === "/") return await this.erase();
-      const core = this.open(request.method === "PUT" && url.pathname === "/");
+      const creates = request.method === "PUT" ? url.pathname === "/" : isDropIn(url.pathname);
+      const core = this.open(creates);
       if (url.pathname === "/live") return this.live(core, request);
       const call = {
         core,
@@ -44,7 +45,10 @@ export class SessionObject extends DurableObject<Env> {
         // The work is the session's: it goes on when the client leaves.
         const answered = Promise.resolve(answer(call));
         this.ctx.waitUntil(answered.catch(() => {}));
-        return await answered;
+        const response = await answered;
+        // What was only passed on, or counted, leaves nothing behind.
+        if (core.log.end() === 0 && this.core === core) await this.drop();
+        return response;
       } catch (error) {
         core.forget();
         if (this.core !== core) throw new Refusal("unknown-session", "The session was erased meanwhile.");
@@ -122,6 +126,8 @@ export class SessionObject extends DurableObject<Env> {
       callModel,
       wait,
       landed: () => this.ctx.waitUntil(this.settle(this.core!)),
+      keep: (work) => this.ctx.waitUntil(work.catch(() => {})),
+      defect: reportDefect,
     });
     return this.core;
   }
@@ -145,6 +151,7 @@ export class SessionObject extends DurableObject<Env> {
     const core = this.opened();
     if (core === undefined) throw new Refusal("unknown-session", "There is no such session.");
     for (const running of core.running.values()) running.abort.abort();
+    for (const flight of core.flights.values()) flight.abort.abort("cancelled");
     closeLive(this.ctx.getWebSockets(), "erased");
     await this.drop();
     return new Response(null, { status: 204 });

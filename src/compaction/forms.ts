@@ -100,6 +100,17 @@ export function staleForms(
     .flatMap((item) => withoutThinking(ground, item));
 }
 
+/** Forms with the thinking that goes stale behind the first of them. @param items where it is looked for; the Surface's by default. */
+export function withStale(
+  ground: Ground,
+  snapshot: Snapshot,
+  forms: readonly NewForm[],
+  items: readonly SurfaceItem[] = snapshot.items,
+): NewForm[] {
+  const first = items.findIndex((item) => forms.some((form) => form.node === item.seq));
+  return [...forms, ...staleForms(ground, snapshot, first < 0 ? items.length : first, forms)];
+}
+
 /** Index at which the newest `groups` call groups begin: what lies behind is left alone under pressure. */
 export function protectedFrom(items: readonly SurfaceItem[], groups: number): number {
   if (groups === 0) return items.length;

@@ -9,6 +9,7 @@ import { noWeight, plus, type Weight, weightOf } from "../log/events.ts";
 import type { Meter } from "../meter/price.ts";
 import { noSamples, type RatioState, ratioOf } from "../meter/ratio.ts";
 import { ratioKey } from "../projections/fold.ts";
+import { openCalls } from "../projections/open-calls.ts";
 import { isLegalCut } from "../projections/pairing.ts";
 import { anchorOf, type Measure, measure } from "../projections/pressure.ts";
 import { type SurfaceItem, surfaceWeight } from "../projections/surface.ts";
@@ -21,6 +22,8 @@ import type { Policy } from "./policy.ts";
 export interface BatchItem extends Weighed {
   open: readonly string[];
   origin?: "plimsoll";
+  /** Runtime context: the key of its text. */
+  context?: string;
 }
 
 /** The next request beside the Surface: its envelope, its own messages, its output cap. */
@@ -41,8 +44,8 @@ export interface Ground {
   route: string | null;
   prior: number;
   binding: ThinkingBinding;
-  /** Seq of the settings in force. */
-  configured: number;
+  /** The Surface may show thinking that is bound to another history: a summary call goes without any. */
+  mixedThinking?: boolean;
   now: () => number;
   /** The Surface of a branch; the session keeps it between steps. */
   surface: (branch: Branch, view: View | undefined) => readonly SurfaceItem[];
@@ -63,6 +66,8 @@ export interface Snapshot {
   measure: Measure;
   budget: Budget;
   entering: Entering;
+  /** Items that the provider has accepted, the checkpoint included: what entered behind them is in no span. */
+  accepted: number;
   /** The entering batch begins at a legal cut: it is a unit of its own. */
   batchIsUnit: boolean;
   batchStartsTurn: boolean;
@@ -93,7 +98,7 @@ export function measureNow(
   const state = route === null ? undefined : (log.state(ratioKey(route)) as RatioState | undefined);
   const loads = {
     envelope: entering.envelope,
-    surface: surfaceWeight(log, branch.head, view),
+    surface: surfaceWeight(log, branch.tip, view),
     incoming: batchWeight(entering.batch),
   };
   return measure(loads, ratioOf(state ?? noSamples, prior), anchorOf(log, branch.anchor, route));
@@ -110,9 +115,23 @@ export function takeSnapshot(ground: Ground, entering: Entering, observed: Obser
     measure: observedMeasure(measureNow(ground, branch, view, entering), observed.ratio),
     budget: lowered(budgetOf(ground.policy, ground.capacity, entering.maxOutput), observed.ceiling),
     entering,
-    batchIsUnit: entering.batch.length > 0 && isLegalCut(items, items.length),
+    accepted: acceptedItems(items, branch),
+    batchIsUnit: entering.batch.length > 0 && !goesOn(entering) && isLegalCut(items, items.length),
     batchStartsTurn: entering.batch.some((item) => item.turn),
   };
+}
+
+function acceptedItems(items: readonly SurfaceItem[], { head, tip }: Branch): number {
+  if (head === tip) return items.length;
+  let at = items.length;
+  // A checkpoint made while the step was in progress is newer than the head, and stands first.
+  while (at > 0 && items[at - 1]!.kind !== "checkpoint" && items[at - 1]!.seq > head) at--;
+  return at;
+}
+
+/** Whether the batch begins with more of the reply that the Surface ends with. */
+function goesOn({ batch }: Entering): boolean {
+  return batch[0] !== undefined && openCalls(batch[0].open).joined;
 }
 
 function observedMeasure(measure: Measure, ratio: number | undefined): Measure {

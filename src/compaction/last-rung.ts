@@ -3,6 +3,7 @@
  * batch are pruned too, largest first, head and tail halving per round; then long arguments of calls. Pure but for reading bodies.
  */
 import { type Weight, weightOf } from "../log/events.ts";
+import { openCalls } from "../projections/open-calls.ts";
 import { type Measure, shifted } from "../projections/pressure.ts";
 import type { SurfaceItem } from "../projections/surface.ts";
 import { fits } from "./budget.ts";
@@ -18,9 +19,9 @@ export interface LastRung {
   measure: Measure;
 }
 
-/** @param batchSeq the seq that the first message of the batch will get. */
-export function lastRung(ground: Ground, snapshot: Snapshot, batchSeq: number): LastRung {
-  const all = [...shortables(ground, snapshot.items), ...batchShortables(snapshot.entering.batch, batchSeq)];
+/** @param batchSeqs the seqs that the messages of the batch have or will get. */
+export function lastRung(ground: Ground, snapshot: Snapshot, batchSeqs: readonly number[]): LastRung {
+  const all = [...shortables(ground, snapshot.items), ...batchShortables(snapshot.entering.batch, batchSeqs)];
   const rounds = lastRungLimits(ground.policy.prune);
   const state = new Rung(ground, snapshot, all);
   for (const limits of rounds) if (state.round(limits, "prune")) return state.result();
@@ -88,10 +89,10 @@ class Rung {
 }
 
 /** Only results of the batch: what a user typed stays as it is. */
-function batchShortables(batch: readonly BatchItem[], batchSeq: number): Shortable[] {
+function batchShortables(batch: readonly BatchItem[], batchSeqs: readonly number[]): Shortable[] {
   return batch.flatMap((entry, index) => {
     if (entry.message.role !== "tool" && entry.message.role !== "assistant") return [];
-    const item = batchSurfaceItem(entry, batchSeq + index);
+    const item = batchSurfaceItem(entry, batchSeqs[index]!);
     return [{ item, original: () => entry.bytes }];
   });
 }
@@ -102,7 +103,7 @@ export function batchSurfaceItem(entry: BatchItem, seq: number): SurfaceItem {
     kind: entry.message.role,
     body: seq,
     weight: weightOf(entry.facts),
-    open: entry.open.length,
+    ...openCalls(entry.open),
     turn: entry.turn,
     mend: entry.facts.mend,
     thinking: entry.facts.thinking,

@@ -36,13 +36,14 @@ export function planPrune(ground: Ground, snapshot: Snapshot, protect: number, e
 }
 
 export function planSpan(ground: Ground, snapshot: Snapshot, keep: Keep): SpanPlan | undefined {
-  const { items } = snapshot;
+  const { items, accepted } = snapshot;
   const retain = retainPrice(ground, snapshot, keep);
   const cut =
     keep.kind === "newest"
-      ? cutNewest(items, snapshot.batchIsUnit)
+      ? cutNewest(items, snapshot.batchIsUnit, accepted)
       : cutSpan({
           items,
+          accepted,
           retain,
           boundary: ground.policy.boundary,
           affordable: (tail) =>

@@ -34,6 +34,9 @@ export const policySchema = z
     compactionRetries: count.max(8),
     maxPaidCalls: count.max(16),
     maxWaitMs: z.number().int().min(1).max(600_000),
+    mode: z.enum(["active", "shadow", "off"]),
+    cache: z.enum(["auto", "off"]),
+    onDisconnect: z.enum(["abort", "finish"]),
     prune: pruneSchema,
     summary: z
       .strictObject({
@@ -73,6 +76,12 @@ export interface Policy {
   readonly compactionRetries: number;
   readonly maxPaidCalls: number;
   readonly maxWaitMs: number;
+  /** `shadow`: drop-in requests go out as they came, and the log tells what would have been done. `off`: nothing of them is kept. */
+  readonly mode: "active" | "shadow" | "off";
+  /** Cache marks and cache keys that a drop-in request does not set itself. */
+  readonly cache: "auto" | "off";
+  /** What becomes of a drop-in step whose client does not come back. */
+  readonly onDisconnect: "abort" | "finish";
   readonly prune: PrunePolicy;
   readonly summary: {
     readonly route: string;
@@ -94,6 +103,9 @@ export const defaultPolicy: Policy = freeze({
   compactionRetries: 1,
   maxPaidCalls: 3,
   maxWaitMs: 120_000,
+  mode: "active",
+  cache: "auto",
+  onDisconnect: "abort",
   prune: { over: 8192, head: 4096, tail: 1024, protectGroups: 2, exemptTools: [] },
   summary: { route: "self", maxTokens: 8192, shape: "auto", instructions: undefined },
 });

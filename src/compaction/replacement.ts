@@ -1,6 +1,6 @@
 /** Builds the events of a replacement: forms, checkpoint, and the one `surface/replace` that puts them in force. Pure. */
 
-import type { LogReader, View } from "../log/event-log.ts";
+import type { Branch, LogReader, View } from "../log/event-log.ts";
 import {
   type BodyFacts,
   type EventRow,
@@ -89,6 +89,30 @@ export function replacementEvents(input: ReplacementInput): { events: NewEvent[]
       : { type: "surface/replace", at, branch, meta: { ...meta, kind: input.kind } },
   );
   return { events, change };
+}
+
+/**
+ * A replacement that no compaction makes: on what the branch shows now, without a claim.
+ * @param behind events that are appended in front of it.
+ */
+export function bareReplacement(
+  log: LogReader,
+  at: number,
+  branch: Branch,
+  change: { kind: ReplacementInput["kind"]; base?: ViewContent; forms: readonly NewForm[] },
+  behind = 0,
+): NewEvent[] {
+  return replacementEvents({
+    log,
+    seq: log.end() + 1 + behind,
+    at,
+    branch: branch.id,
+    generation: branch.gen + 1,
+    compaction: "",
+    view: branch.view === 0 ? undefined : log.view(branch.view),
+    items: [],
+    ...change,
+  }).events;
 }
 
 /** New forms over the old ones, those behind the checkpoint dropped. */

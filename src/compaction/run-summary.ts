@@ -51,7 +51,9 @@ function draftOf(run: Run, snapshot: Snapshot, plan: SpanPlan): Draft {
   const items = snapshot.items.slice(0, plan.cut);
   const head = items[0]?.kind === "checkpoint" ? ground.log.event(items[0].seq) : undefined;
   const previous = head && (metaOf(head, "compaction/summary").facts as Facts);
-  const nodes = items.filter((item) => item.kind !== "checkpoint");
+  // Runtime context is no word of the user's; a request whose checkpoint shadows it carries it again.
+  const isContext = (seq: number) => ground.log.event(seq)?.type === "context/runtime";
+  const nodes = items.filter((item) => item.kind !== "checkpoint" && !isContext(item.seq));
   const span = nodes.map(({ seq }) => ({ seq, message: ground.dialect.read(ground.log.body(seq), "node") }));
   const facts = foldFacts(previous, span);
   const { from, to } = plan.span;

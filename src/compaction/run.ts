@@ -3,7 +3,7 @@
  * summary, between the claim and its commit; after each await everything is read anew.
  */
 import { fits } from "./budget.ts";
-import { staleForms } from "./forms.ts";
+import { withStale } from "./forms.ts";
 import { type Entering, type Ground, type Snapshot, takeSnapshot } from "./ground.ts";
 import {
   type Ended,
@@ -115,9 +115,7 @@ function pruneRung(run: Run, protect: number): void {
   const snapshot = snapshotOf(run);
   const forms = planPrune(ground, snapshot, protect, invocation.trigger !== "overflow");
   if (forms.length === 0) return;
-  const first = snapshot.items.findIndex((item) => forms.some((form) => form.node === item.seq));
-  const stale = staleForms(ground, snapshot, first, forms);
-  commitForms(ground, snapshot, invocation.compaction, [...forms, ...stale]);
+  commitForms(ground, snapshot, invocation.compaction, withStale(ground, snapshot, forms));
   run.rungs.push("prune");
 }
 

@@ -8,6 +8,8 @@ import type { SurfaceItem } from "../projections/surface.ts";
 
 export interface CutRequest {
   items: readonly SurfaceItem[];
+  /** The span ends at this item at the latest; by default anywhere. */
+  accepted?: number;
   /** Price of the tail that should stay verbatim. */
   retain: number;
   boundary: "turn" | "pair";
@@ -16,16 +18,23 @@ export interface CutRequest {
 }
 
 /** How many items from the head the span takes; 0 for nothing worth a call. */
-export function cutSpan({ items, retain, boundary, affordable }: CutRequest): number {
-  const pair = legalCutBefore(items, Math.min(fillTail(items, retain), newestUnit(items)));
+export function cutSpan({
+  items,
+  accepted = items.length,
+  retain,
+  boundary,
+  affordable,
+}: CutRequest): number {
+  const pair = legalCutBefore(items, Math.min(fillTail(items, retain), newestUnit(items), accepted));
   const turn = boundary === "turn" ? turnCut(items, pair, retain, affordable) : undefined;
   if (turn !== undefined && isWorth(items, turn)) return turn;
   return isWorth(items, pair) ? pair : 0;
 }
 
 /** The span that keeps only the newest unit; with `whole`, the entering batch is that unit and everything goes. */
-export function cutNewest(items: readonly SurfaceItem[], whole: boolean): number {
-  const cut = whole && isLegalCut(items, items.length) ? items.length : newestUnit(items);
+export function cutNewest(items: readonly SurfaceItem[], whole: boolean, accepted = items.length): number {
+  const newest = whole && isLegalCut(items, items.length) ? items.length : newestUnit(items);
+  const cut = newest <= accepted ? newest : legalCutBefore(items, accepted);
   return isWorth(items, cut) ? cut : 0;
 }
 

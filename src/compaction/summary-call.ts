@@ -91,7 +91,7 @@ export function buildCall(
     const messages = ground.dialect.render(
       items.map((item) => ({
         role: item.kind === "checkpoint" ? ("user" as const) : item.kind,
-        bytes: ground.log.body(item.body),
+        bytes: spoken(ground, item),
         mend: item.mend,
       })),
     );
@@ -109,6 +109,11 @@ export function buildCall(
   const messages = items.map((item) => shown(ground, item));
   const body = transcriptRequest({ dialect, model: name, messages, directive: text, ...output });
   return { shape: "transcript", body };
+}
+
+function spoken({ log, dialect, mixedThinking }: Ground, item: SurfaceItem): Uint8Array {
+  const bytes = log.body(item.body);
+  return (mixedThinking && item.thinking && dialect.withoutThinking(bytes)) || bytes;
 }
 
 /** Price of an item in a transcript, where tool outputs are capped. */

@@ -5,8 +5,17 @@
  * conversation instead.
  */
 import type { DialectName, NativeMessage } from "../dialects/dialect.ts";
+import { jsonArray } from "../dialects/edits.ts";
+import {
+  instructions,
+  jsonObject,
+  leadingItems,
+  listed,
+  paramsOf,
+  systemMessages,
+} from "../dialects/request/parts.ts";
 import { concat, jsonString, utf8Bytes } from "../log/json-edit.ts";
-import { decode, elements, kindOf, members, root } from "../log/scanner.ts";
+import { decode } from "../log/scanner.ts";
 import { renderTranscript } from "./summary-transcript.ts";
 
 /** Raw JSON of an envelope's fields, as validated when they were stored; an absent one holds nothing. */
@@ -52,6 +61,12 @@ const dropped: Readonly<Record<DialectName, ReadonlySet<string>>> = {
       "web_search_options verbosity"
     ).split(" "),
   ),
+  "openai-responses": new Set(
+    (
+      "model input tools tool_choice parallel_tool_calls max_tool_calls text stream stream_options " +
+      "max_output_tokens top_logprobs previous_response_id conversation background prompt context_management"
+    ).split(" "),
+  ),
   anthropic: new Set(
     "model messages system tools stream max_tokens stop_sequences output_format context_management".split(
       " ",
@@ -69,21 +84,30 @@ export function conversationRequest(request: ConversationRequest): Uint8Array {
   const last = userMessage(directive);
   const tools = listed(envelope.tools);
   const body =
-    dialect === "anthropic"
+    dialect === "openai-responses"
       ? [
-          ["system", envelope.system],
           ["tools", tools],
-          ...anthropicParams(params, request),
-          ["messages", array([...messages, last])],
-        ]
-      : [
-          ["tools", tools],
-          ...[...params].filter(([key]) => !dropped["openai-chat"].has(key)),
+          ...[...params].filter(([key]) => !dropped[dialect].has(key)),
+          ...instructions(envelope.system, params),
           ["tool_choice", tools === undefined ? undefined : utf8Bytes('"none"')],
-          [outputKey(params), number(Math.min(request.maxTokens, request.maxOutput ?? request.maxTokens))],
-          ["messages", array([...systemMessages(envelope.system), ...messages, last])],
-        ];
-  return object([["model", jsonString(model)], ...body, ...streamed(dialect)] as [
+          ["max_output_tokens", responsesOutput(request)],
+          ["input", jsonArray([...leadingItems(envelope.system, params), ...messages, last])],
+        ]
+      : dialect === "anthropic"
+        ? [
+            ["system", envelope.system],
+            ["tools", tools],
+            ...anthropicParams(params, request),
+            ["messages", jsonArray([...messages, last])],
+          ]
+        : [
+            ["tools", tools],
+            ...[...params].filter(([key]) => !dropped["openai-chat"].has(key)),
+            ["tool_choice", tools === undefined ? undefined : utf8Bytes('"none"')],
+            [outputKey(params), number(Math.min(request.maxTokens, request.maxOutput ?? request.maxTokens))],
+            ["messages", jsonArray([...systemMessages(envelope.system), ...messages, last])],
+          ];
+  return jsonObject([["model", jsonString(model)], ...body, ...streamed(dialect)] as [
     string,
     Uint8Array | undefined,
   ][]);
@@ -92,11 +116,20 @@ export function conversationRequest(request: ConversationRequest): Uint8Array {
 /** The body of a summary call with the span as text: no envelope, no tools, no parameter of the session. */
 export function transcriptRequest(request: TranscriptRequest): Uint8Array {
   const { dialect, model, messages, directive, maxTokens, maxOutput } = request;
+  const said = jsonArray([userMessage(`${renderTranscript(messages)}\n\n${directive}`)]);
+  if (dialect === "openai-responses") {
+    return jsonObject([
+      ["model", jsonString(model)],
+      ["max_output_tokens", responsesOutput(request)],
+      ["input", said],
+      ...streamed(dialect),
+    ]);
+  }
   const key = dialect === "anthropic" ? "max_tokens" : outputKey(new Map());
-  return object([
+  return jsonObject([
     ["model", jsonString(model)],
     [key, number(Math.min(maxTokens, maxOutput ?? maxTokens))],
-    ["messages", array([userMessage(`${renderTranscript(messages)}\n\n${directive}`)])],
+    ["messages", said],
     ...streamed(dialect),
   ]);
 }
@@ -165,14 +198,6 @@ function objectOf(raw: Uint8Array | undefined): Record<string, unknown> {
   return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
 }
 
-/** The members of raw parameters, each as it is written; of a repeated key the last. */
-function paramsOf(raw: Uint8Array | undefined): Map<string, Uint8Array> {
-  const found = new Map<string, Uint8Array>();
-  if (raw === undefined || kindOf(raw, root(raw)) !== "object") return found;
-  for (const { key, start, end } of members(raw, root(raw))) found.set(key, raw.subarray(start, end));
-  return found;
-}
-
 /**
  * The session's own word for the output limit; `max_tokens` is refused by reasoning models, so it is used
  * only where it was.
@@ -183,54 +208,22 @@ function outputKey(params: ReadonlyMap<string, Uint8Array>): string {
     : "max_completion_tokens";
 }
 
-/** Chat Completions has its system prompt among the messages: a text, content parts, or whole messages. */
-function systemMessages(system: Uint8Array | undefined): Uint8Array[] {
-  if (system === undefined) return [];
-  const at = root(system);
-  const kind = kindOf(system, at);
-  if (kind === "object") return [system];
-  const parts =
-    kind === "array" ? [...elements(system, at)].map(({ start, end }) => system.subarray(start, end)) : [];
-  if (kind === "array" && (parts.length === 0 || parts.some((part) => objectOf(part).role !== undefined)))
-    return parts;
-  return [concat([utf8Bytes('{"role":"system","content":'), system, utf8Bytes("}")])];
+/** Responses refuses a cap under 16. */
+function responsesOutput({ maxTokens, maxOutput }: Output): Uint8Array {
+  return number(Math.max(16, Math.min(maxTokens, maxOutput ?? maxTokens)));
 }
 
 function userMessage(text: string): Uint8Array {
   return concat([utf8Bytes('{"role":"user","content":'), jsonString(text), utf8Bytes("}")]);
 }
 
-function listed(tools: Uint8Array | undefined): Uint8Array | undefined {
-  if (tools === undefined) return undefined;
-  const at = root(tools);
-  return kindOf(tools, at) === "array" && [...elements(tools, at)].length > 0 ? tools : undefined;
-}
-
 function streamed(dialect: DialectName): [string, Uint8Array][] {
   const stream: [string, Uint8Array] = ["stream", utf8Bytes("true")];
-  return dialect === "anthropic"
+  return dialect !== "openai-chat"
     ? [stream]
     : [stream, ["stream_options", utf8Bytes('{"include_usage":true}')]];
 }
 
 function number(value: number): Uint8Array {
   return utf8Bytes(String(Math.max(1, Math.floor(value))));
-}
-
-function array(items: readonly Uint8Array[]): Uint8Array {
-  const comma = utf8Bytes(",");
-  return concat([
-    utf8Bytes("["),
-    ...items.flatMap((item, at) => (at > 0 ? [comma, item] : [item])),
-    utf8Bytes("]"),
-  ]);
-}
-
-function object(entries: readonly (readonly [string, Uint8Array | undefined])[]): Uint8Array {
-  const pieces: Uint8Array[] = [];
-  for (const [key, value] of entries) {
-    if (value === undefined) continue;
-    pieces.push(utf8Bytes(`${pieces.length > 0 ? "," : "{"}${JSON.stringify(key)}:`), value);
-  }
-  return concat([...pieces, utf8Bytes("}")]);
 }

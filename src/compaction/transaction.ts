@@ -8,9 +8,10 @@ import { type Attempt, type Meta, metaOf, type NewEvent, type Span, type Trigger
 import { type SurfaceItem, surfaceOf } from "../projections/surface.ts";
 import { contentOn, undoable, type ViewContent, viewOf } from "../projections/views.ts";
 import { appendEvents } from "../projections/write.ts";
+import { findAdoption } from "./adopt.ts";
 import { withoutThinking } from "./forms.ts";
 import { branchAt, type Ground, type Snapshot } from "./ground.ts";
-import { type NewCheckpoint, type NewForm, replacementEvents } from "./replacement.ts";
+import { type NewCheckpoint, type NewForm, type ReplacementInput, replacementEvents } from "./replacement.ts";
 import { revalidate, type SpanExpectation } from "./revalidate.ts";
 import { isLoopOpen, staleThinking } from "./thinking.ts";
 
@@ -61,7 +62,7 @@ export function commitCheckpoint(
 ): string | undefined {
   const changed = revalidate(branchAt(ground), snapshot, compaction, expected, checkpoint.facts.price);
   if (changed !== undefined) return changed;
-  commit(ground, snapshot, compaction, "checkpoint", forms, checkpoint);
+  commit(ground, snapshot, compaction, "checkpoint", forms, { checkpoint });
   return undefined;
 }
 
@@ -80,7 +81,7 @@ export function undo(ground: Ground, snapshot: Snapshot): { compaction: string; 
   if (found === undefined)
     throw new Refusal("nothing-to-undo", "No compaction of this branch is left to undo.");
   const generation = branch.gen + 1;
-  const content = contentOn(log, found.before, branch.head);
+  const content = contentOn(log, found.before, branch.tip);
   const stale = staleAfterUndo(ground, snapshot, found.first, content);
   const { events } = replacementEvents({
     log,
@@ -113,7 +114,7 @@ function staleAfterUndo(
   const views = log.views(branch.id);
   const switched = views.find((view) => view.kind === "route" && view.seq > first.seq)?.seq ?? 0;
   const place = { seq: 0, branch: branch.id, gen: 0, base: 0, kind: "undo", compaction: "" } as const;
-  const items = surfaceOf(log, branch.head, viewOf(log, place, content));
+  const items = surfaceOf(log, branch.tip, viewOf(log, place, content));
   const stale = new Set(staleThinking(items, 0, ground.binding, isLoopOpen(items, false)));
   return items.filter(
     (item) =>
@@ -141,13 +142,21 @@ export function dropThinking(ground: Ground, snapshot: Snapshot): boolean {
   return true;
 }
 
+/** Puts another branch's checkpoint in force, if one fits. */
+export function adopt(ground: Ground, snapshot: Snapshot): number | undefined {
+  const found = findAdoption(ground, snapshot);
+  if (found === undefined) return undefined;
+  commit(ground, snapshot, "", "adopt", found.forms, { base: found.content });
+  return found.content.checkpoint;
+}
+
 function commit(
   ground: Ground,
   snapshot: Snapshot,
   compaction: string,
   kind: Meta<"surface/replace">["kind"],
   forms: readonly NewForm[],
-  checkpoint?: NewCheckpoint,
+  from: Pick<ReplacementInput, "checkpoint" | "base"> = {},
 ): void {
   const { log, branch } = ground;
   const { events } = replacementEvents({
@@ -161,7 +170,7 @@ function commit(
     view: snapshot.view,
     items: snapshot.items,
     forms,
-    ...(checkpoint === undefined ? {} : { checkpoint }),
+    ...from,
   });
   appendEvents(log, events);
 }

@@ -64,8 +64,8 @@ export class Gauge {
 }
 
 export interface Admitted {
-  /** What to send on. */
-  readonly body: ReadableStream<Uint8Array> | null;
+  /** What to send on: a stream, or bytes where somebody had to look into them. */
+  readonly body: ReadableStream<Uint8Array> | Uint8Array | null;
   /** Why the body was cut on its way, if it was: then no answer to it counts. */
   fault(): Refusal | undefined;
   release(): void;

@@ -6,8 +6,12 @@
 import { type Context, Hono } from "hono";
 import { Refusal } from "../failure.ts";
 import { failureOf, problemResponse } from "../problem-response.ts";
+import type { Catalogue } from "../providers/configuration.ts";
+import { type Address, addressOf, dialectOf } from "./addresses.ts";
 import { admit, Gauge } from "./admission.ts";
-import { authenticate, type Gate } from "./auth.ts";
+import { authenticate, type Gate, identify } from "./auth.ts";
+import { dialectErrorResponse } from "./dialect-error.ts";
+import { dropIn } from "./drop-in.ts";
 import { type Destination, forward, type Sessions } from "./forward.ts";
 import { openapi } from "./openapi.ts";
 import { isId, methodsOf, sessionPath } from "./routes.ts";
@@ -16,12 +20,17 @@ export interface GatewayEnv {
   Bindings: { SESSIONS: Sessions };
 }
 
+/** Who may enter, and whom the Worker may call. */
+export interface GatewayConfig extends Gate, Catalogue {}
+
 export interface GatewayParts {
-  /** Who may enter, read from the Worker's environment. */
-  gateOf(env: GatewayEnv["Bindings"]): Gate;
+  /** Read from the Worker's environment. */
+  configOf(env: GatewayEnv["Bindings"]): GatewayConfig;
   /** One per isolate. */
   gauge?: Gauge;
   now?: () => number;
+  /** For relayed paths. */
+  fetch?: typeof fetch;
 }
 
 export function createApp(parts: GatewayParts): Hono<GatewayEnv> {
@@ -37,8 +46,20 @@ export function createApp(parts: GatewayParts): Hono<GatewayEnv> {
     });
   }
 
+  app.use("*", async (c, next) => {
+    const address = addressAt(c);
+    if (address === undefined) return await next();
+    const catalogue = parts.configOf(c.env);
+    const caller = identify(c.req.raw, catalogue);
+    const around = { catalogue, sessions: c.env.SESSIONS, secrets: c.env, gauge, now: now() };
+    const call: typeof fetch = parts.fetch ?? ((...to) => fetch(...to));
+    const answer = dropIn(address, caller, c.req.raw, { ...around, fetch: call });
+    c.executionCtx.waitUntil(answer.catch(() => undefined));
+    return await answer;
+  });
+
   app.all("/v1/sessions/*", async (c) => {
-    const tenant = authenticate(c.req.raw, parts.gateOf(c.env));
+    const tenant = authenticate(c.req.raw, parts.configOf(c.env));
     const to = destinationOf(c.req.raw, tenant);
     const admitted = admit(c.req.raw, gauge, now());
     const answer = forward(c.env.SESSIONS, to, c.req.raw, admitted).finally(admitted.release);
@@ -51,9 +72,18 @@ export function createApp(parts: GatewayParts): Hono<GatewayEnv> {
   app.notFound(() => problemResponse(notFound().failure));
   app.onError((error, c) => {
     if (!(error instanceof Refusal)) logDefect(error, c);
-    return problemResponse(failureOf(error));
+    const address = addressAt(c);
+    const failure = failureOf(error);
+    return address === undefined
+      ? problemResponse(failure)
+      : dialectErrorResponse(dialectOf(address), failure);
   });
   return app;
+}
+
+/** The drop-in address of a request, if it is one. */
+function addressAt(c: Context<GatewayEnv>): Address | undefined {
+  return addressOf(c.req.raw.method, new URL(c.req.raw.url).pathname);
 }
 
 /** @throws Refusal `not-found`, `bad-id`, `method-not-allowed`. */

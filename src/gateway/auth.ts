@@ -5,6 +5,7 @@
  */
 import { createHash, timingSafeEqual } from "node:crypto";
 import { Refusal } from "../failure.ts";
+import { type ClientKey, shownKey } from "../providers/client-key.ts";
 import { isLoopbackHost } from "../providers/loopback.ts";
 
 /** The part of the configuration that decides who may enter. */
@@ -17,8 +18,31 @@ export interface Gate {
 /** Tenant of whoever works over loopback without a token. */
 export const DEV_TENANT = "dev";
 
+export interface Caller {
+  readonly tenant: string;
+  /** What else the request shows: the client's key for a provider, never a token of Plimsoll. */
+  readonly key?: ClientKey;
+}
+
 /**
- * The tenant of a request. A Bearer token goes before `x-api-key`. With tokens configured, one that is
+ * The tenant of a request, and the client's own provider key beside it. Whoever sends a token as
+ * `plimsoll-token` keeps the vendor's headers for the vendor. Where nobody needs a token, what is shown can
+ * only be the vendor's.
+ * @throws Refusal as `authenticate`.
+ */
+export function identify(request: Request, gate: Gate): Caller {
+  const tenant = authenticate(request, gate);
+  const key = shownKey(request.headers);
+  const apart = request.headers.has("plimsoll-token") || gate.tokens.length === 0;
+  if (key === undefined || !apart) return { tenant };
+  for (const value of Object.values(key)) {
+    if (ownerOf(value.replace(/^bearer +/i, "").trim(), gate.tokens) !== undefined) return { tenant };
+  }
+  return { tenant, key };
+}
+
+/**
+ * The tenant of a request. `plimsoll-token` goes before a Bearer token, that before `x-api-key`. With tokens configured, one that is
  * shown must be right, over loopback too; with none configured a development gateway takes any (client
  * libraries insist on sending one).
  * @throws Refusal `unauthorized` (no or a wrong token), `not-configured` (nobody could have a right one).
@@ -32,7 +56,10 @@ export function authenticate(request: Request, gate: Gate): string {
   }
   if (shown === undefined) {
     if (open) return DEV_TENANT;
-    throw new Refusal("unauthorized", "Send a token as Authorization: Bearer or as x-api-key.");
+    throw new Refusal(
+      "unauthorized",
+      "Send a token as Authorization: Bearer, as x-api-key or as plimsoll-token.",
+    );
   }
   const tenant = ownerOf(shown, gate.tokens);
   if (tenant === undefined) throw new Refusal("unauthorized", "The token is not known.");
@@ -40,6 +67,8 @@ export function authenticate(request: Request, gate: Gate): string {
 }
 
 function shownToken(headers: Headers): string | undefined {
+  const own = headers.get("plimsoll-token")?.trim();
+  if (own !== undefined && own !== "") return own.replace(/^bearer +/i, "");
   const bearer = /^bearer +(\S+) *$/i.exec(headers.get("authorization") ?? "")?.[1];
   const token = bearer ?? headers.get("x-api-key")?.trim();
   return token === "" ? undefined : token;

@@ -17,6 +17,8 @@ export interface Destination {
   /** Path below the session, and the query with its `?`. */
   tail: string;
   search: string;
+  /** Further headers of our own for the object. */
+  headers?: Headers;
 }
 
 /**
@@ -66,6 +68,7 @@ function headersFor(given: Headers, to: Destination): Headers {
   for (const [name, value] of given) {
     if (!credentials.includes(name) && !name.startsWith("plimsoll-")) headers.append(name, value);
   }
+  for (const [name, value] of to.headers ?? []) headers.set(name, value);
   headers.set("plimsoll-tenant", to.tenant);
   headers.set("plimsoll-session", to.session);
   return headers;

@@ -11,6 +11,7 @@ import {
   configureSchema,
   overflowSchema,
   prepareSchema,
+  stepSchema,
 } from "../session/schemas.ts";
 
 export type Schema = { readonly [key: string]: unknown };
@@ -140,6 +141,23 @@ const answered: Record<string, Schema> = {
     compaction: nullable(ref("Compaction")),
     repaired,
   }),
+  Enqueue: { type: "object", properties: { message, text }, description: "Either of the two." },
+  Enqueued: object({ seq, branch: name, waiting: count }),
+  Stepped: object({
+    stepId: text,
+    seqs: array(seq),
+    replySeqs: array(seq),
+    reply: array(message),
+    head: seq,
+    generation: count,
+    maxOutput: nullable(count),
+    finish: nullable(text),
+    model: nullable(text),
+    usage: {},
+    pressure: ref("Pressure"),
+    compaction: nullable(ref("Compaction")),
+    repaired,
+  }),
   Compaction: compaction,
   OverflowAnswer: {
     oneOf: [
@@ -176,6 +194,12 @@ export const schemasOf = (): Record<string, Schema> => ({
   BranchOpening: taken(branchSchema),
   Append: taken(appendSchema, {
     items: array({ oneOf: [kind("message", { message }), kind("usage", { usage: open }), kind("aborted")] }),
+  }),
+  StepRequest: taken(stepSchema, {
+    "system?": {},
+    "tools?": {},
+    "params?": {},
+    "messages?": array(message),
   }),
   Prepare: taken(prepareSchema, { "system?": {}, "tools?": {}, "params?": {}, messages: array(message) }),
   OverflowReport: taken(overflowSchema),

@@ -1,8 +1,10 @@
 /**
- * The OpenAPI 3.1 document of the native routes. Its operations are keyed by the route list: a route
- * without one does not compile.
+ * The OpenAPI 3.1 document. The operations of the native routes are keyed by the route list: a
+ * route without one does not compile.
  */
+import { dialectNames } from "../dialects/dialect.ts";
 import { namePattern } from "../providers/route-name.ts";
+import { dropInPaths, dropInSchemas } from "./openapi-drop-in.ts";
 import { array, object, ref, type Schema, schemasOf } from "./openapi-schemas.ts";
 import { nativeRoutes, type RouteKey } from "./routes.ts";
 
@@ -37,6 +39,9 @@ const parameters = {
   after: query("after", "Only what has a greater seq.", integer(0)),
   limit: query("limit", "At most so many events, and at most 4 MiB of them.", integer(1, 1000)),
   at: query("at", "As it was when the log ended at this seq.", integer(0)),
+  dialect: query("dialect", "The messages in this dialect; another one than the session's by conversion.", {
+    enum: [...dialectNames],
+  }),
   plan: query("plan", "Say what a compaction would do, and do nothing.", { type: "boolean" }),
   prices: query("prices", "Count all texts again.", { type: "boolean" }),
   key: {
@@ -80,7 +85,7 @@ const operations: Record<RouteKey, Operation> = {
   },
   "GET /surface": {
     summary: "What the model sees, now or as it was at a seq",
-    parameters: ["at"],
+    parameters: ["at", "dialect"],
     answers: { 200: ["Surface", object({ generation: integer(0), messages: array({ type: "object" }) })] },
   },
   "GET /pressure": {
@@ -99,6 +104,20 @@ const operations: Record<RouteKey, Operation> = {
     body: ref("OverflowReport"),
     answers: { 200: ["What to do", ref("OverflowAnswer")] },
     problems: [409],
+  },
+  "POST /messages": {
+    summary: "Put a user message into the inbox; the next step claims it",
+    body: ref("Enqueue"),
+    parameters: ["key"],
+    answers: { 202: ["It waits", ref("Enqueued")] },
+    problems: [409, 422],
+  },
+  "POST /steps": {
+    summary: "Run one step on the session's route: request, recovery, reply",
+    body: ref("StepRequest"),
+    parameters: ["key"],
+    answers: { 200: ["The reply, or with stream=true the provider's own stream", ref("Stepped")] },
+    problems: [409, 422, 502],
   },
   "POST /compact": {
     summary: "Compact now, or with plan=true say what would be done",
@@ -156,17 +175,19 @@ const build = () => ({
     description: "A session gateway that keeps every agent session under its model's context window.",
     license: { name: "MIT", identifier: "MIT" },
   },
-  security: [{ bearer: [] }, { apiKey: [] }],
+  security: [{ bearer: [] }, { apiKey: [] }, { plimsollToken: [] }],
   paths: {
     ...Object.fromEntries(Object.keys(nativeRoutes).map((path) => [fullPath(path), pathItem(path)])),
+    ...dropInPaths(),
     "/healthz": { get: ownRoute("healthz", "Whether the Worker answers", object({ ok: { const: true } })) },
     "/openapi.json": { get: ownRoute("openapi", "This document", { type: "object" }) },
   },
   components: {
-    schemas: schemasOf(),
+    schemas: { ...schemasOf(), ...dropInSchemas } as ReturnType<typeof schemasOf>,
     securitySchemes: {
       bearer: { type: "http", scheme: "bearer" },
       apiKey: { type: "apiKey", in: "header", name: "x-api-key" },
+      plimsollToken: { type: "apiKey", in: "header", name: "plimsoll-token" },
     },
   },
 });

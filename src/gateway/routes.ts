@@ -15,6 +15,8 @@ export const nativeRoutes = {
   "/pressure": ["GET"],
   "/prepare": ["POST"],
   "/overflow": ["POST"],
+  "/messages": ["POST"],
+  "/steps": ["POST"],
   "/compact": ["POST"],
   "/compact/undo": ["POST"],
   "/cancel": ["POST"],
@@ -48,7 +50,7 @@ export function methodsOf(tail: string): readonly Method[] | undefined {
 }
 
 /** A broken escape stays as it stands, and so falls out of the id pattern. */
-function decoded(text: string): string {
+export function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {

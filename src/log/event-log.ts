@@ -3,7 +3,7 @@
  * Two forms keep it: SQLite in the object, and memory in tests and in the audit. Everything is synchronous; what
  * must land together is written inside one `transaction`.
  */
-import type { EventRow, NodeRow, Trigger, Weight } from "./events.ts";
+import type { EventRow, NodeRow, StepRequest, Trigger, Weight } from "./events.ts";
 
 export interface Branch {
   /** Seq of its `branch/opened` event. */
@@ -11,7 +11,12 @@ export interface Branch {
   name: string;
   /** The node it was opened from, 0 for none. */
   from: number;
+  /** The newest accepted node. */
   head: number;
+  /** The end of what entered with the step in progress; the head where nothing waits to be accepted. */
+  tip: number;
+  /** Where it is not the session's own; "" otherwise. */
+  dialect: string;
   /** Its newest view, 0 before the first replacement. */
   view: number;
   gen: number;
@@ -29,6 +34,8 @@ export interface Branch {
   /** The view that the step's newest request showed, 0 for none: its reply was made in front of that. */
   sent: number;
   resends: number;
+  /** The newest step that a drop-in request started, and that request. */
+  request: (StepRequest & { step: number; at: number }) | null;
   /** Id of the compaction that holds the branch, "" for none. */
   claim: string;
 }
@@ -40,10 +47,10 @@ export interface View {
   gen: number;
   /** The view before it on the branch, 0 for none. */
   base: number;
-  kind: "prune" | "checkpoint" | "route" | "undo" | "inherit";
+  kind: "prune" | "checkpoint" | "route" | "adopt" | "trimmed" | "undo" | "inherit";
   /** The invocation that made it; for an undo the one it takes back; "" when inherited. */
   compaction: string;
-  /** The last node behind the checkpoint, and its depth; 0 without one. */
+  /** The last node that is not shown, and its depth; 0 for none. The checkpoint stands for all of them; a trimmed view has none. */
   upto: number;
   uptoDepth: number;
   checkpoint: number;
@@ -85,6 +92,8 @@ export interface LogReader {
   read(after: number, options: ReadOptions): EventRow[];
   /** The nodes from depth `above` + 1 to `head`, along parent links, oldest first. */
   path(head: number, above: number): NodeRow[];
+  /** Seqs of the nodes with this link key, newest first. */
+  keyed(key: string): number[];
 
   branch(id: number): Branch | undefined;
   branchNamed(name: string): Branch | undefined;

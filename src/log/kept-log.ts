@@ -8,6 +8,9 @@ import { type EventRow, isFormType, type NodeRow } from "./events.ts";
 
 const KEPT_ROWS = 256;
 const KEPT_VIEWS = 4;
+/** Bodies together, and the largest that is kept at all. */
+const KEPT_BODIES_BYTES = 8 * 1024 * 1024;
+const KEPT_BODY_BYTES = 512 * 1024;
 /** A larger envelope is read each time. */
 const KEPT_ENVELOPE_BYTES = 1024 * 1024;
 
@@ -19,6 +22,7 @@ class KeptLog implements EventLog {
   private readonly store: EventLog;
   private readonly rows = new Recent<number, EventRow>(KEPT_ROWS);
   private readonly shown = new Recent<number, View>(KEPT_VIEWS);
+  private readonly bodies = new RecentBodies();
   private readonly stateValues = new Map<string, unknown>();
   private newest: number | undefined;
   /** All of them, by id: there are few, and the alarm looks at each. */
@@ -41,6 +45,7 @@ class KeptLog implements EventLog {
 
   private forget(): void {
     this.rows.clear();
+    this.bodies.clear();
     this.shown.clear();
     this.stateValues.clear();
     this.newest = undefined;
@@ -61,6 +66,7 @@ class KeptLog implements EventLog {
   insert(row: EventRow, body: Uint8Array | undefined): void {
     this.store.insert(row, body);
     this.newest = row.seq;
+    if (body !== undefined) this.bodies.set(row.seq, body);
     // Nodes are what the next append asks for. Others hold values of their writer: those are read back first.
     if (row.node !== null) this.keep(row);
   }
@@ -72,7 +78,11 @@ class KeptLog implements EventLog {
   }
 
   body(seq: number): Uint8Array {
-    return this.store.body(seq);
+    const kept = this.bodies.get(seq);
+    if (kept !== undefined) return kept;
+    const body = this.store.body(seq);
+    this.bodies.set(seq, body);
+    return body;
   }
 
   read(after: number, options: ReadOptions): EventRow[] {
@@ -81,6 +91,10 @@ class KeptLog implements EventLog {
 
   path(head: number, above: number): NodeRow[] {
     return this.store.path(head, above);
+  }
+
+  keyed(key: string): number[] {
+    return this.store.keyed(key);
   }
 
   branch(id: number): Branch | undefined {
@@ -169,6 +183,37 @@ class KeptLog implements EventLog {
   putEnvelope(row: EnvelopeRow): void {
     this.store.putEnvelope(row);
     if (this.lastEnvelope?.hash === row.hash) this.lastEnvelope = undefined;
+  }
+}
+
+/** The bodies that were asked for or written last: a Surface is rendered anew for each request. */
+class RecentBodies {
+  private readonly values = new Map<number, Uint8Array>();
+  private bytes = 0;
+
+  get(seq: number): Uint8Array | undefined {
+    const body = this.values.get(seq);
+    if (body === undefined) return undefined;
+    this.values.delete(seq);
+    this.values.set(seq, body);
+    return body;
+  }
+
+  set(seq: number, body: Uint8Array): void {
+    if (body.byteLength > KEPT_BODY_BYTES) return;
+    this.bytes += body.byteLength - (this.values.get(seq)?.byteLength ?? 0);
+    this.values.delete(seq);
+    this.values.set(seq, body);
+    for (const [oldest, { byteLength }] of this.values) {
+      if (this.bytes <= KEPT_BODIES_BYTES) break;
+      this.values.delete(oldest);
+      this.bytes -= byteLength;
+    }
+  }
+
+  clear(): void {
+    this.values.clear();
+    this.bytes = 0;
   }
 }
 

@@ -91,6 +91,13 @@ class MemoryLog implements EventLog {
     return rows.reverse();
   }
 
+  keyed(key: string): number[] {
+    return this.rows
+      .filter((row) => row.node?.key === key)
+      .map((row) => row.seq)
+      .reverse();
+  }
+
   branch(id: number): Branch | undefined {
     return this.branchRows.get(id);
   }

@@ -35,6 +35,17 @@ const migrations: readonly (readonly string[])[] = [
       deadline INTEGER NOT NULL) WITHOUT ROWID`,
     `CREATE TABLE state (k TEXT PRIMARY KEY, seq INTEGER NOT NULL, v TEXT NOT NULL) WITHOUT ROWID`,
   ],
+  // Drop-in branches: nodes are found by link key, which only they have.
+  [
+    "ALTER TABLE event ADD COLUMN key TEXT",
+    "ALTER TABLE event ADD COLUMN own TEXT",
+    "ALTER TABLE event ADD COLUMN context INTEGER",
+    "CREATE INDEX event_key ON event (key) WHERE key IS NOT NULL",
+    "ALTER TABLE branch ADD COLUMN tip INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE branch ADD COLUMN dialect TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE branch ADD COLUMN request TEXT",
+    "UPDATE branch SET tip = head",
+  ],
 ];
 
 /** Whether the database holds a session: false before the first accepted write. Reading this creates nothing. */

@@ -32,7 +32,7 @@ export interface SqlDatabase {
 }
 
 const INSERT_EVENT = `INSERT INTO event (${EVENT_COLUMNS}, body, parts)
-  VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`;
+  VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`;
 
 /** @param committed is called after each outermost transaction that was committed. */
 export function createSqliteLog(database: SqlDatabase, committed?: () => void): EventLog {
@@ -124,6 +124,12 @@ class SqliteLog implements EventLog {
     return records.map((record) => eventOf(record) as NodeRow);
   }
 
+  keyed(key: string): number[] {
+    return this.all<{ seq: number }>("SELECT seq FROM event WHERE key = ? ORDER BY seq DESC", key).map(
+      (row) => row.seq,
+    );
+  }
+
   branch(id: number): Branch | undefined {
     const record = this.one<BranchRecord>("SELECT * FROM branch WHERE id = ?", id);
     return record && branchOf(record);
@@ -140,9 +146,10 @@ class SqliteLog implements EventLog {
 
   putBranch(b: Branch): void {
     this.run(
-      "INSERT OR REPLACE INTO branch VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+      "INSERT OR REPLACE INTO branch VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
       ...[b.id, b.name, b.from, b.head, b.view, b.gen, b.envelope, b.anchor, b.route, b.steps],
       ...[b.step, b.stepDeadline, b.sent, b.resends, b.claim],
+      ...[b.tip, b.dialect, b.request === null ? null : JSON.stringify(b.request)],
     );
   }
 

@@ -3,7 +3,7 @@ import type { Branch, Claim, View } from "./event-log.ts";
 import type { EventRow, EventType } from "./events.ts";
 
 export const EVENT_COLUMNS = `seq, type, at, branch, step, meta, size, price, bytes, images, flags,
-  parent, jump, depth, cum, cum_bytes, cum_images, open, turn, anchor`;
+  parent, jump, depth, cum, cum_bytes, cum_images, open, turn, anchor, key, own, context`;
 
 export interface EventRecord extends Record<string, SqlStorageValue> {
   seq: number;
@@ -26,6 +26,9 @@ export interface EventRecord extends Record<string, SqlStorageValue> {
   open: string | null;
   turn: number | null;
   anchor: number | null;
+  key: string | null;
+  own: string | null;
+  context: number | null;
 }
 
 /** Bits of `flags`. */
@@ -45,6 +48,7 @@ export function columnsOf(row: EventRow, meta: string): SqlStorageValue[] {
     node && node.open.length > 0 ? JSON.stringify(node.open) : null,
     node ? Number(node.turn) : null,
     node?.anchor ?? null,
+    ...[node?.key ?? null, node?.own ?? null, node?.context ?? null],
   ];
 }
 
@@ -75,6 +79,9 @@ export function eventOf(r: EventRecord): EventRow {
             open: r.open === null ? [] : (JSON.parse(r.open) as string[]),
             turn: r.turn === 1,
             anchor: r.anchor!,
+            ...(r.key !== null && { key: r.key }),
+            ...(r.own !== null && { own: r.own }),
+            ...(r.context !== null && { context: r.context }),
           },
   };
 }
@@ -95,10 +102,14 @@ export interface BranchRecord extends Record<string, SqlStorageValue> {
   sent: number;
   resends: number;
   claim: string;
+  tip: number;
+  dialect: string;
+  request: string | null;
 }
 
-export function branchOf({ from_seq, deadline, ...rest }: BranchRecord): Branch {
-  return { ...rest, from: from_seq, stepDeadline: deadline };
+export function branchOf({ from_seq, deadline, request, ...rest }: BranchRecord): Branch {
+  const known = request === null ? null : (JSON.parse(request) as Branch["request"]);
+  return { ...rest, from: from_seq, stepDeadline: deadline, request: known };
 }
 
 export interface ViewRecord extends Record<string, SqlStorageValue> {

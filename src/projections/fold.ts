@@ -4,7 +4,7 @@
  * A breach of the log's own rules is a defect and changes nothing.
  */
 import { Defect } from "../failure.ts";
-import type { Branch, Claim, LogReader, View } from "../log/event-log.ts";
+import type { LogReader, View } from "../log/event-log.ts";
 import {
   type EventRow,
   type EventType,
@@ -14,21 +14,15 @@ import {
   type NodeColumns,
   noWeight,
   plus,
+  weightless,
   weightOf,
 } from "../log/events.ts";
 import { foldRatio, noSamples, type RatioState } from "../meter/ratio.ts";
 import { foldBreaker, foldPaid } from "./bounds.ts";
-import { nodeAt, onPath, placeBehind } from "./tree.ts";
-import { checkContent, contentOn, inheritedStep, inheritedView, viewOf } from "./views.ts";
-
-export interface Changes {
-  row: EventRow;
-  branch?: Branch;
-  view?: View;
-  claim?: Claim;
-  dropClaim?: string;
-  states: { key: string; value: unknown }[];
-}
+import { advance, openBranch, putInbox } from "./fold-branch.ts";
+import { branchOf, type Changes, type Context, put } from "./fold-context.ts";
+import { nodeAt, placeBehind } from "./tree.ts";
+import { checkContent, viewOf } from "./views.ts";
 
 /** Settings of the session in force, as the newest `session/configured` left them. */
 export interface SessionState extends Omit<Meta<"session/configured">, "dialect"> {
@@ -39,6 +33,8 @@ export interface SessionState extends Omit<Meta<"session/configured">, "dialect"
 
 export const ratioKey = (route: string) => `ratio:${route}`;
 export const breakerKey = (branch: number) => `breaker:${branch}`;
+export const learnedKey = (route: string) => `learned:${route}`;
+export const responseKey = (id: string) => `response:${id}`;
 export const sessionKey = "session";
 export const paidKey = "paid";
 
@@ -48,14 +44,6 @@ export function fold(log: LogReader, event: NewEvent): Changes {
   const context: Context = { log, seq, event, changes, branch: () => branchOf(log, event.branch) };
   folds[event.type](context, event.meta as never);
   return changes;
-}
-
-interface Context {
-  log: LogReader;
-  seq: number;
-  event: NewEvent;
-  changes: Changes;
-  branch: () => Branch;
 }
 
 type Folds = { [T in EventType]: (context: Context, meta: Meta<T>) => void };
@@ -73,7 +61,16 @@ const folds: Folds = {
     context.changes.states.push({ key: sessionKey, value });
   },
   "branch/opened": openBranch,
+  "branch/advanced": advance,
+  "inbox/enqueued": (context) => putInbox(context, (seqs) => [...seqs, context.seq]),
+  "inbox/claimed": (context, meta) =>
+    putInbox(context, (seqs) => seqs.filter((one) => !meta.seqs.includes(one))),
+  "request/unmanaged": () => {},
+  "request/shadow": () => {},
   "request/header": (context, meta) => put(context, { envelope: meta.envelope }),
+  "context/runtime": appendNode,
+  "route/learned": (context, { route, limits }) =>
+    void context.changes.states.push({ key: learnedKey(route), value: limits }),
   "message/user": appendNode,
   "message/assistant": appendNode,
   "message/tool": appendNode,
@@ -88,16 +85,27 @@ const folds: Folds = {
       resends: 0,
       route: meta.route ?? "",
       steps: steps + 1,
+      ...(meta.request && { request: { ...meta.request, step: context.seq, at: context.event.at } }),
     });
   },
-  "step/end": closeStep,
-  "step/aborted": closeStep,
-  "step/cancelled": closeStep,
+  // The provider took what entered.
+  "step/end": (context, meta) => {
+    closeStep(context, meta);
+    const { tip } = context.branch();
+    put(context, { head: tip });
+    // Responses clients may go on from a reply by its id alone.
+    const id = dialectOf(context) === "openai-responses" ? meta.reply?.id : undefined;
+    if (id !== undefined) context.changes.states.push({ key: responseKey(id), value: { node: tip } });
+  },
+  "step/aborted": giveUpStep,
+  "step/cancelled": giveUpStep,
   "step/failed": (context, meta) => {
     requireStep(context, meta);
     const { resends, view } = context.branch();
-    if (meta.resend) put(context, { resends: resends + 1, sent: view });
-    else closeStep(context, meta);
+    // Only what made the request another one counts against a recovery; a provider that was waited for does not.
+    const mended = meta.reason === "overflow" || meta.reason === "binding";
+    if (meta.resend) put(context, { resends: mended ? resends + 1 : resends, sent: view });
+    else giveUpStep(context, meta);
   },
   "usage/reported": (context, meta) => {
     if (meta.anchor !== null) put(context, { anchor: context.seq });
@@ -130,7 +138,7 @@ const folds: Folds = {
     if (meta.span.count < 1 || meta.span.to === 0) throw new Defect("summary of nothing");
   },
   "surface/replace": (context, meta) => {
-    if (meta.kind !== "route") requireClaim(context, meta);
+    if (meta.kind === "prune" || meta.kind === "checkpoint") requireClaim(context, meta);
     replaceView(context, meta, meta.kind);
   },
   "compaction/undone": (context, meta) => {
@@ -154,14 +162,8 @@ const folds: Folds = {
   },
 };
 
-function branchOf(log: LogReader, id: number): Branch {
-  const branch = log.branch(id);
-  if (branch === undefined) throw new Defect(`no branch ${id}`);
-  return branch;
-}
-
-function put(context: Context, change: Partial<Branch>): void {
-  context.changes.branch = { ...(context.changes.branch ?? context.branch()), ...change };
+function dialectOf({ log, branch }: Context): string {
+  return branch().dialect || (log.state(sessionKey) as SessionState).dialect;
 }
 
 function requireStep(context: Context, meta: { step: number }): void {
@@ -173,8 +175,15 @@ function closeStep(context: Context, meta: { step: number }): void {
   put(context, { step: 0, stepDeadline: 0, sent: 0, resends: 0 });
 }
 
-function appendNode(context: Context): void {
-  put(context, { head: context.seq });
+/** What entered and was not accepted stands on no branch any more; its nodes are found again when they are sent again. */
+function giveUpStep(context: Context, meta: { step: number }): void {
+  closeStep(context, meta);
+  put(context, { tip: context.branch().head });
+}
+
+function appendNode(context: Context, meta: Meta<"message/user">): void {
+  if (meta.sibling !== undefined) return;
+  put(context, meta.entering ? { tip: context.seq } : { head: context.seq, tip: context.seq });
 }
 
 function requireClaim(context: Context, meta: { compaction: string }): void {
@@ -202,38 +211,6 @@ function countPaid({ log, changes }: Context, { compaction }: { compaction: stri
   if (value !== undefined) changes.states.push({ key: paidKey, value });
 }
 
-function openBranch(context: Context, meta: Meta<"branch/opened">): void {
-  const { log, seq } = context;
-  if (log.branchNamed(meta.name) !== undefined) throw new Defect("branch name taken");
-  const parent = meta.parent === 0 ? undefined : branchOf(log, meta.parent);
-  if (!onPath(log, meta.from, parent?.head ?? 0))
-    throw new Defect("branch/opened at a node of another branch");
-  const inherited = parent && inheritedView(log, parent, meta.from);
-  if ((inherited?.seq ?? 0) !== meta.view || (inherited?.gen ?? 0) !== meta.generation) {
-    throw new Defect("branch/opened names another view than it inherits");
-  }
-  if (inherited !== undefined) {
-    const place = { seq, branch: seq, gen: inherited.gen, base: 0, kind: "inherit", compaction: "" } as const;
-    context.changes.view = viewOf(log, place, contentOn(log, inherited, meta.from));
-  }
-  context.changes.branch = {
-    id: seq,
-    name: meta.name,
-    from: meta.from,
-    head: meta.from,
-    view: inherited === undefined ? 0 : seq,
-    gen: meta.generation,
-    ...inheritedStep(log, meta.from, inherited, parent),
-    anchor: meta.from === 0 ? 0 : nodeAt(log, meta.from).node.anchor,
-    steps: 0,
-    step: 0,
-    stepDeadline: 0,
-    sent: 0,
-    resends: 0,
-    claim: "",
-  };
-}
-
 function replaceView(
   context: Context,
   meta: Omit<Meta<"compaction/undone">, never>,
@@ -243,7 +220,7 @@ function replaceView(
   const branch = context.branch();
   if (meta.generation !== branch.gen + 1) throw new Defect("a replacement must add one to the generation");
   const old = branch.view === 0 ? undefined : log.view(branch.view);
-  checkContent(log, branch.head, meta, old);
+  checkContent(log, branch.tip, meta, old, kind);
   const before = old?.delta ?? noWeight;
   const place = {
     seq,
@@ -265,14 +242,7 @@ function replaceView(
 }
 
 function rowOf(log: LogReader, event: NewEvent, seq: number): EventRow {
-  const facts = event.facts ?? {
-    price: 0,
-    bytes: 0,
-    images: 0,
-    sampled: false,
-    mend: false,
-    thinking: false,
-  };
+  const facts = event.facts ?? weightless;
   return {
     seq,
     type: event.type,
@@ -289,12 +259,18 @@ function rowOf(log: LogReader, event: NewEvent, seq: number): EventRow {
 function nodeColumns(log: LogReader, event: NewEvent): NodeColumns {
   if (event.facts === undefined || event.body === undefined) throw new Defect("node without bytes and price");
   const branch = branchOf(log, event.branch);
-  const before = branch.head === 0 ? noWeight : nodeAt(log, branch.head).node.cum;
+  const parent = (event.meta as Meta<"message/user">).sibling ?? branch.tip;
+  const above = parent === 0 ? undefined : nodeAt(log, parent).node;
+  const before = above?.cum ?? noWeight;
+  const context = event.type === "context/runtime" ? log.end() + 1 : above?.context;
   return {
-    ...placeBehind(log, branch.head),
+    ...placeBehind(log, parent),
     cum: plus(before, weightOf(event.facts)),
     open: event.open ?? [],
     turn: event.turn ?? false,
     anchor: branch.anchor,
+    ...(event.key && { key: event.key }),
+    ...(event.own && { own: event.own }),
+    ...(context !== undefined && { context }),
   };
 }

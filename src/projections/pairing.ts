@@ -1,11 +1,14 @@
-/** Legal cuts of a Surface: N + 1 places around N items, legal where no call is open. Pure. */
+/**
+ * Legal cuts of a Surface: N + 1 places around N items, legal where no call is open and no reply is torn. A reply of OpenAI
+ * Responses is several items in a row, of which reasoning must never lose the items behind it. Pure.
+ */
 import type { SurfaceItem } from "./surface.ts";
 
-type Balanced = Pick<SurfaceItem, "open">;
+type Balanced = Pick<SurfaceItem, "open"> & Partial<Pick<SurfaceItem, "joined">>;
 
 /** Whether the Surface may be cut in front of item `index` (its length: behind the last). */
 export function isLegalCut(items: readonly Balanced[], index: number): boolean {
-  return index === 0 || items[index - 1]?.open === 0;
+  return index === 0 || (items[index - 1]?.open === 0 && items[index]?.joined !== true);
 }
 
 export function legalCuts(items: readonly Balanced[]): boolean[] {
@@ -27,8 +30,10 @@ export function newestUnit(items: readonly Balanced[]): number {
 /** Indices at which call groups (an assistant with calls and all their results) begin, oldest first. */
 export function callGroups(items: readonly Balanced[]): number[] {
   const starts: number[] = [];
+  let start = 0;
   for (const [index, item] of items.entries()) {
-    if (item.open > 0 && isLegalCut(items, index)) starts.push(index);
+    if (isLegalCut(items, index)) start = index;
+    if (item.open > 0 && starts.at(-1) !== start) starts.push(start);
   }
   return starts;
 }

@@ -3,6 +3,7 @@ import type { Role } from "../dialects/dialect.ts";
 import { Defect } from "../failure.ts";
 import type { LogReader, View } from "../log/event-log.ts";
 import { type NodeRow, plus, type Weight, weightOf } from "../log/events.ts";
+import { openCalls } from "./open-calls.ts";
 import { nodeAt } from "./tree.ts";
 
 export interface SurfaceItem {
@@ -14,6 +15,8 @@ export interface SurfaceItem {
   weight: Weight;
   /** Calls that are open behind this item. */
   open: number;
+  /** Goes on the reply of the item before it. */
+  joined: boolean;
   turn: boolean;
   mend: boolean;
   /** Shows thinking that is bound to what stands before it. */
@@ -35,7 +38,7 @@ export function itemOf(log: LogReader, row: NodeRow, form?: number): SurfaceItem
     kind: roleOf(row),
     body: shown.seq,
     weight: weightOf(shown),
-    open: row.node.open.length,
+    ...openCalls(row.node.open),
     turn: row.node.turn,
     mend: shown.mend,
     thinking: shown.thinking,
@@ -44,7 +47,8 @@ export function itemOf(log: LogReader, row: NodeRow, form?: number): SurfaceItem
 
 function checkpointItem(log: LogReader, seq: number): SurfaceItem {
   const weight = weightOf(formAt(log, seq));
-  return { seq, kind: "checkpoint", body: seq, weight, open: 0, turn: false, mend: false, thinking: false };
+  const flags = { joined: false, turn: false, mend: false, thinking: false };
+  return { seq, kind: "checkpoint", body: seq, weight, open: 0, ...flags };
 }
 
 function formAt(log: LogReader, seq: number) {
@@ -54,7 +58,7 @@ function formAt(log: LogReader, seq: number) {
 }
 
 export function roleOf(row: NodeRow): Role {
-  return row.type.slice("message/".length) as Role;
+  return row.type === "context/runtime" ? "user" : (row.type.slice("message/".length) as Role);
 }
 
 /** Weight of the Surface in O(1): the path's own and what the view adds. Equal to the sum over `surfaceOf`. */

@@ -29,8 +29,9 @@ export function weigh(
   content: ViewContent,
 ): { delta: Weight; forms: View["forms"] } {
   let delta = noWeight;
-  if (content.checkpoint !== 0) {
-    delta = minus(weightAt(log, content.checkpoint), nodeAt(log, content.upto).node.cum);
+  if (content.upto !== 0) {
+    const shown = content.checkpoint === 0 ? noWeight : weightAt(log, content.checkpoint);
+    delta = minus(shown, nodeAt(log, content.upto).node.cum);
   }
   const forms = content.forms.map(([node, form]) => {
     const difference = minus(weightAt(log, form), weightAt(log, node));
@@ -111,9 +112,13 @@ export function checkContent(
   head: number,
   { upto, checkpoint, forms }: ViewContent,
   before: View | undefined,
+  kind: View["kind"],
 ): void {
   const summary = checkpoint === 0 ? undefined : log.event(checkpoint)?.type;
-  if ((upto === 0) !== (checkpoint === 0) || (checkpoint !== 0 && summary !== "compaction/summary"))
+  // Without a checkpoint only what a client left out itself is not shown.
+  const trimmed = kind === "trimmed" || kind === "undo" || before?.checkpoint === 0;
+  const bare = checkpoint === 0 && upto !== 0 && !trimmed;
+  if (bare || (checkpoint !== 0 && (upto === 0 || summary !== "compaction/summary")))
     throw new Defect("replacement without its checkpoint");
   if (!onPath(log, upto, head)) throw new Defect("replacement of another branch's nodes");
   const known = new Map(before?.forms.map(([node, form]) => [node, form]));

@@ -1,6 +1,6 @@
 /** Reads one native message and weighs it: what the log stores beside the bytes of a node or a form. Pure. */
 import { type Dialect, type NativeMessage, startsTurn } from "../dialects/dialect.ts";
-import type { BodyFacts } from "../log/events.ts";
+import { type BodyFacts, weightless } from "../log/events.ts";
 import type { Meter } from "../meter/price.ts";
 
 export interface Weighed {
@@ -31,9 +31,7 @@ export function weighMessage(dialect: Dialect, meter: Meter, bytes: Uint8Array, 
 
 /** A form of a node. No bytes: the node is left out of the Surface and weighs nothing. */
 export function weighForm(dialect: Dialect, meter: Meter, bytes: Uint8Array): BodyFacts {
-  if (bytes.byteLength === 0) {
-    return { price: 0, bytes: 0, images: 0, sampled: false, mend: false, thinking: false };
-  }
+  if (bytes.byteLength === 0) return weightless;
   return weighMessage(dialect, meter, bytes, "form").facts;
 }
 

@@ -1,25 +1,22 @@
 /** `POST /events`: appends messages, usage and the end of a prepared step. Never starts and never waits for a compaction. */
 import { z } from "zod";
 import { branchAt, type Ground } from "../compaction/ground.ts";
-import { replacementEvents } from "../compaction/replacement.ts";
 import { Refusal } from "../failure.ts";
 import type { Branch } from "../log/event-log.ts";
-import { type Meta, type NewEvent, plus, type Weight, weightOf } from "../log/events.ts";
+import type { NewEvent } from "../log/events.ts";
 import { decode, kindOf, pick } from "../log/scanner.ts";
-import { PER_MEDIA } from "../meter/price.ts";
-import { anchorOf } from "../projections/pressure.ts";
-import { surfaceWeight } from "../projections/surface.ts";
+import { openCalls } from "../projections/open-calls.ts";
 import { appendEvents } from "../projections/write.ts";
 import type { Usage } from "../providers/provider.ts";
 import { usageOf } from "../providers/usage.ts";
-import { unboundForms } from "./arriving.ts";
+import { unboundReplacement } from "./arriving.ts";
 import { checkKeys, checkValue } from "./body.ts";
 import type { Core } from "./core.ts";
-import { envelopeWeight } from "./envelope.ts";
 import { type Ingested, ingest, messageEvents, type Raw } from "./ingest.ts";
 import { currentPressure, pressureJson } from "./pressure.ts";
 import type { Json } from "./render.ts";
-import { checkHead, stepOf, supersede } from "./steps.ts";
+import { checkFree, checkHead, checkSettled, stepOf, supersede } from "./steps.ts";
+import { isPlausible, looseUsage, type SentStep, usageEvent } from "./usage-events.ts";
 
 export interface AppendRequest {
   branch: string | null;
@@ -35,7 +32,7 @@ type Item =
   | { kind: "aborted"; at: string };
 
 /** The step that the items belong to, if they name one. */
-type Step = { seq: number; sent: number; meta: Meta<"step/start"> } | undefined;
+type Step = SentStep | undefined;
 
 const itemType = z.enum(["message", "usage", "aborted"]);
 const itemKeys = ["type", "message", "usage"] as const;
@@ -44,6 +41,8 @@ const itemKeys = ["type", "message", "usage"] as const;
 export function append(core: Core, request: AppendRequest, remember: (answer: Json) => void): Json {
   const branch = core.branch(request.branch);
   checkHead(branch, request.expect);
+  checkFree(core.held, branch);
+  checkSettled(branch);
   const ground = core.ground(branch.id);
   const items = request.items.map((raw) => itemOf(ground, raw));
   const step =
@@ -62,7 +61,8 @@ export function append(core: Core, request: AppendRequest, remember: (answer: Js
   return core.log.transaction(() => {
     const first = core.log.end() + 1;
     appendEvents(core.log, plan.events);
-    appendEvents(core.log, consequences(core, ground, ingested, step, first + (plan.nodes[0] ?? 0)));
+    const seqs = plan.nodes.map((index) => first + index);
+    appendEvents(core.log, consequences(core, ground, ingested, step, seqs));
     const after = branchAt(ground);
     const answer: Json = {
       seqs: plan.places.map((index) => first + index),
@@ -89,35 +89,28 @@ function checkEndings(items: readonly Item[]): void {
  * What the new messages entail, on the state with them: a step whose head has moved on is over; thinking that was made in front of another
  * Surface than the one it now stands behind leaves it.
  */
-function consequences(core: Core, ground: Ground, ingested: Ingested, step: Step, first: number): NewEvent[] {
+function consequences(
+  core: Core,
+  ground: Ground,
+  ingested: Ingested,
+  step: Step,
+  seqs: readonly number[],
+): NewEvent[] {
   if (ingested.items.length === 0) return [];
   const at = core.parts.now();
   const branch = branchAt(ground);
   const events = supersede(branch, at);
   const madeHere = step !== undefined && step.sent === branch.view;
-  if (branch.gen === 0 || madeHere) return events;
-  const view = core.log.view(branch.view);
-  const rows = core.log.read(first - 1, {
-    limit: 2 * ingested.items.length + 4,
-    maxBytes: Number.MAX_SAFE_INTEGER,
-  });
-  const nodes = rows.filter((row) => row.node !== null);
-  const arriving = ingested.items.map((item, index) => ({ item, seq: nodes[index]!.seq }));
-  const forms = unboundForms(ground, arriving);
-  if (forms.length === 0) return events;
-  const replacement = replacementEvents({
-    log: core.log,
-    seq: core.log.end() + 1 + events.length,
-    at,
-    branch: branch.id,
-    generation: branch.gen + 1,
-    compaction: "",
-    kind: "route",
-    view,
-    items: [],
-    forms,
-  });
-  return [...events, ...replacement.events];
+  if (madeHere) return events;
+  const arriving = ingested.items.map((item, index) => ({ item, seq: seqs[index]! }));
+  return [...events, ...unboundReplacement(ground, branch, arriving, events.length)];
+}
+
+/** Index of the last item of the first reply; -1 where there is none. A reply of Responses is several items in a row. */
+function endOfReply(items: Ingested["items"]): number {
+  let at = items.findIndex((item) => item.message.role === "assistant");
+  while (at >= 0 && items[at + 1] !== undefined && openCalls(items[at + 1]!.open).joined) at++;
+  return at;
 }
 
 function itemOf(ground: Ground, { bytes, at }: Raw): Item {
@@ -157,20 +150,22 @@ function planEvents(
   step: Step,
 ): Plan {
   const at = core.parts.now();
-  const nodes = messageEvents(ingested.items, branch.id, at, step?.seq);
-  const reply =
-    step === undefined ? -1 : ingested.items.findIndex((item) => item.message.role === "assistant");
+  const nodes = messageEvents(ingested.items, { branch: branch.id, at, step: step?.seq });
+  const reply = step === undefined ? -1 : endOfReply(ingested.items);
   // A provider may report as it streams: its last word counts.
   const usage = items.findLast((item) => item.kind === "usage");
   const plan: Plan = { events: [], places: [], nodes: [] };
   const anchored =
-    usage !== undefined &&
-    step !== undefined &&
-    reply >= 0 &&
-    isPlausible(core, ground, branch, usage.usage, step);
+    usage !== undefined && step !== undefined && reply >= 0 && isPlausible(ground, branch, usage.usage, step);
   for (const [index, node] of nodes.entries()) {
     if (anchored && index === reply) {
-      plan.events.push(usageEvent(core, branch, usage.usage, step, ingested, reply, plan.events.length));
+      plan.events.push(
+        usageEvent(ground, branch, usage.usage, step, {
+          seq: core.log.end() + 1 + plan.events.length,
+          before: ingested.items.slice(0, reply),
+          reply: ingested.items.slice(reply, reply + 1),
+        }),
+      );
     }
     plan.nodes.push(plan.events.length);
     plan.events.push(node);
@@ -198,85 +193,4 @@ function planEvents(
     );
     return plan.events.length - 1;
   }
-}
-
-function inputOf(usage: Usage): number {
-  return usage.input + usage.cacheRead + usage.cacheWrite;
-}
-
-/** Reasoning that is not part of the reply's message is not sent again, and so weighs on no later request. */
-function unsent(usage: Usage, ingested: Ingested, reply: number): number {
-  const thinks = ingested.items[reply]?.message.parts.some((part) => part.type === "thinking") ?? false;
-  return thinks ? 0 : (usage.reasoning ?? 0);
-}
-
-/**
- * Whether a report can be that of the request that was sent: providers that report nothing, harnesses that add up or leave the cache
- * out, and servers that truncate in silence report far off. Such usage is kept, and never an anchor.
- */
-function isPlausible(
-  core: Core,
-  ground: Ground,
-  branch: Branch,
-  usage: Usage,
-  step: NonNullable<Step>,
-): boolean {
-  const sent = surfaceWeight(core.log, branch.head, step.sent === 0 ? undefined : core.log.view(step.sent));
-  const envelope = envelopeWeight(core.log, step.meta.envelope).tokens;
-  // Media are priced at 1,600 each and may count far less.
-  const texts = ground.prior * (sent.tokens - PER_MEDIA * sent.images + envelope);
-  const input = inputOf(usage);
-  const { window } = ground.capacity;
-  return input > 0 && input >= 0.5 * texts && (window === undefined || input <= window);
-}
-
-/** Usage that is not tied to a step of this branch is kept, and never an anchor. */
-function looseUsage(ground: Ground, branch: Branch, usage: Usage, at: number): NewEvent {
-  return {
-    type: "usage/reported",
-    at,
-    branch: branch.id,
-    meta: { usage, route: ground.route, anchor: null },
-  };
-}
-
-function usageEvent(
-  core: Core,
-  branch: Branch,
-  usage: Usage,
-  step: NonNullable<Step>,
-  ingested: Ingested,
-  reply: number,
-  index: number,
-): NewEvent {
-  const { log } = core;
-  const { route } = step.meta;
-  const upTo = ingested.items
-    .slice(0, reply + 1)
-    .reduce<Weight>(
-      (sum, item) => plus(sum, weightOf(item.facts)),
-      surfaceWeight(log, branch.head, step.sent === 0 ? undefined : log.view(step.sent)),
-    );
-  const total = inputOf(usage) + usage.output - unsent(usage, ingested, reply);
-  const envelope = envelopeWeight(log, step.meta.envelope).tokens;
-  const anchor = { node: log.end() + 1 + index + 1, total, surface: upTo.tokens, envelope };
-  const sample = sampleOf(log, branch, route, anchor);
-  const meta = { usage, route, anchor, ...(sample === undefined ? {} : { sample }) };
-  return { type: "usage/reported", at: core.parts.now(), branch: branch.id, step: step.seq, meta };
-}
-
-/** What this usage teaches about the route: the appended part since the last anchor, if nothing else changed between. */
-function sampleOf(
-  log: Core["log"],
-  branch: Branch,
-  route: string | null,
-  now: { total: number; surface: number; envelope: number },
-): { reported: number; counted: number } | undefined {
-  const before = anchorOf(log, branch.anchor, route);
-  if (before === undefined || before.envelope !== now.envelope) return undefined;
-  const row = log.event(branch.anchor);
-  const view = log.view(branch.view);
-  if (row === undefined || (view !== undefined && view.seq > row.seq)) return undefined;
-  const sample = { reported: now.total - before.total, counted: now.surface - before.surface };
-  return sample.reported > 0 && sample.counted > 0 ? sample : undefined;
 }

@@ -4,8 +4,14 @@
  */
 import type { BatchItem, Ground } from "../compaction/ground.ts";
 import { batchSurfaceItem } from "../compaction/last-rung.ts";
-import { type NewForm, type ReplacementInput, replacementEvents } from "../compaction/replacement.ts";
-import type { EventRow } from "../log/events.ts";
+import {
+  bareReplacement,
+  type NewForm,
+  type ReplacementInput,
+  replacementEvents,
+} from "../compaction/replacement.ts";
+import type { Branch } from "../log/event-log.ts";
+import type { EventRow, NewEvent } from "../log/events.ts";
 import { weighForm } from "../projections/weigh.ts";
 
 /** Messages on their way in, with the seqs that they will get. */
@@ -26,6 +32,18 @@ export function arrivingReplacement(
   );
   const log = { event: (seq: number) => rows.get(seq) ?? ground.log.event(seq) };
   return replacementEvents({ ...input, log, items: [...input.items, ...coming] });
+}
+
+/** The replacement that arriving messages owe whose thinking is bound to another prefix; they are in the log already. */
+export function unboundReplacement(
+  ground: Ground,
+  branch: Branch,
+  arriving: readonly Arriving[],
+  behind = 0,
+): NewEvent[] {
+  const forms = branch.gen === 0 ? [] : unboundForms(ground, arriving);
+  if (forms.length === 0) return [];
+  return bareReplacement(ground.log, ground.now(), branch, { kind: "route", forms }, behind);
 }
 
 /**

@@ -77,7 +77,7 @@ function eventOf(log: EventLog, row: EventRow): NewEvent {
     step,
     meta,
     ...(carries ? { body: log.body(row.seq), facts: { price, bytes, images, sampled, mend, thinking } } : {}),
-    ...(node ? { open: node.open, turn: node.turn } : {}),
+    ...(node ? { open: node.open, turn: node.turn, key: node.key, own: node.own } : {}),
   } as NewEvent;
 }
 
@@ -100,9 +100,9 @@ function compareProjections(log: EventLog, replay: EventLog, drift: Drift[]): vo
   for (const branch of replay.branches()) {
     compare(drift, "views", branch.id, log.views(branch.id), replay.views(branch.id));
     const view = branch.view === 0 ? undefined : replay.view(branch.view);
-    const items = surfaceOf(replay, branch.head, view);
+    const items = surfaceOf(replay, branch.tip, view);
     const sum = items.reduce((total, item) => total + item.weight.tokens, 0);
-    compare(drift, "surface price", branch.id, surfaceWeight(log, branch.head, view).tokens, sum);
+    compare(drift, "surface price", branch.id, surfaceWeight(log, branch.tip, view).tokens, sum);
   }
 }
 

@@ -51,11 +51,18 @@ export function openBranch(
   return { branch: called, head: from, generation: meta.generation };
 }
 
-/** The branch whose views are inherited: the one asked for if the node lies on it, else the one the node was made on. */
+/**
+ * The branch whose views are inherited: the one asked for if the node lies on it, else the one the node was made on, else the newest that it
+ * lies on. What no provider has accepted lies on none.
+ */
 function parentOf(core: Core, from: number, name: string | null): Branch {
   const asked = core.branch(name);
   if (onPath(core.log, from, asked.head)) return asked;
   if (name !== null)
     throw new Refusal("unknown-node", "The node does not lie on this branch.", { at: "from" });
-  return core.log.branch(core.log.event(from)!.branch)!;
+  const own = core.log.branch(core.log.event(from)!.branch)!;
+  const parent = [...core.log.branches(), own].findLast(({ head }) => onPath(core.log, from, head));
+  if (parent === undefined)
+    throw new Refusal("unknown-node", "The node lies on no branch: it was never accepted.", { at: "from" });
+  return parent;
 }

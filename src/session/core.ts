@@ -4,23 +4,24 @@
  */
 import type { Ground } from "../compaction/ground.ts";
 import { type Policy, type PolicyInput, resolvePolicy } from "../compaction/policy.ts";
-import type { Dialect } from "../dialects/dialect.ts";
+import type { Dialect, DialectName } from "../dialects/dialect.ts";
 import { dialectOf } from "../dialects/registry.ts";
 import type { Config } from "../env.ts";
 import { Refusal } from "../failure.ts";
 import type { Branch, EventLog, View } from "../log/event-log.ts";
 import type { Idempotency } from "../log/idempotency.ts";
 import type { Meter } from "../meter/price.ts";
-import { type SessionState, sessionKey } from "../projections/fold.ts";
+import { learnedKey, type SessionState, sessionKey } from "../projections/fold.ts";
 import { itemOf, type SurfaceItem, surfaceOf } from "../projections/surface.ts";
 import { findNode } from "../projections/tree.ts";
+import { type LearnedLimit, overlayLearned } from "../providers/learned.ts";
 import type { CallModel, Capacity } from "../providers/provider.ts";
 import { resolveRoute } from "../providers/routes.ts";
+import type { Flight } from "../turn/flight.ts";
 
 /** A compaction that awaits something: how to stop it, and when it is over. */
 export interface Running {
   compaction: string;
-  since: number;
   /** Started by itself, and may call a model: counts against the budget before its call is logged. */
   paying: boolean;
   abort: AbortController;
@@ -46,6 +47,10 @@ export interface CoreParts {
   wait: (ms: number, signal: AbortSignal) => Promise<void>;
   /** Called when an operation has written and goes on to await: what it wrote is to be published, the alarm to be set. */
   landed: () => void;
+  /** Keeps the object awake until the work is over, whether its client is still there or not. */
+  keep: (work: Promise<unknown>) => void;
+  /** Tells the operator of a defect that no request is answered with. */
+  defect: (error: unknown) => void;
 }
 
 interface KeptSurface {
@@ -54,7 +59,7 @@ interface KeptSurface {
   items: readonly SurfaceItem[];
 }
 
-type CapacitySource = "config" | "table" | "unknown";
+type CapacitySource = "config" | "learned" | "table" | "unknown";
 
 /** What settings and configuration say about requests to one route. */
 type Terms = Pick<Ground, "policy" | "capacity" | "prior" | "binding"> & { capacitySource: CapacitySource };
@@ -67,11 +72,30 @@ export class Core {
   readonly running = new Map<number, Running>();
   /** Requests with an Idempotency-Key that are still being answered. */
   readonly inFlight = new Map<string, { digest: string; answer: Promise<unknown> }>();
+  /** Branches that a step of ours goes on from: from its arrival until it is over. */
+  readonly held = new Set<number>();
+  /**
+   * Branches whose newest request lets the provider itself drop bound thinking: manual thinking in an open tool loop must still begin the
+   * newest reply, also when what stands before it was replaced (providers.md 0.1).
+   */
+  readonly dropping = new Set<number>();
+  /** Items of Responses replies by their ids, as far as the log was looked at. */
+  readonly items = { upTo: 0, seqs: new Map<string, number>() };
+  /** Steps that are on their way to a provider, by branch. */
+  readonly flights = new Map<number, Flight>();
+  /** Steps whose reply was given once more. */
+  readonly given = new Set<number>();
+  /** Finished steps whose client had left: the same body again asks for their reply. */
+  readonly broken = new Set<number>();
   private readonly surfaces = new Map<number, KeptSurface>();
   private terms: { settings: SessionState; route: string | null; of: Terms } | undefined;
 
+  /** When this instance took the session over. */
+  readonly since: number;
+
   constructor(parts: CoreParts) {
     this.parts = parts;
+    this.since = parts.now();
   }
 
   get log(): EventLog {
@@ -85,8 +109,13 @@ export class Core {
     return state;
   }
 
-  dialect(): Dialect {
-    return dialectOf(this.settings().dialect);
+  /** The branch's own dialect, or the session's. */
+  dialect(branch?: Pick<Branch, "dialect">): Dialect {
+    return dialectOf(this.dialectName(branch));
+  }
+
+  dialectName(branch?: Pick<Branch, "dialect">): DialectName {
+    return (branch?.dialect as DialectName | undefined) || this.settings().dialect;
   }
 
   /** The branch of that name; without one, the branch of the newest event. */
@@ -103,19 +132,29 @@ export class Core {
   /** What a compaction of the branch stands on, for requests to `route` (by default the session's). */
   ground(branch: number, route?: string | null): Ground & { capacitySource: CapacitySource } {
     const settings = this.settings();
-    const name = route ?? settings.route;
+    // A session of drop-in requests has no route of its own: what was asked for last counts.
+    const name = route ?? settings.route ?? (this.log.branch(branch)?.route || null);
     const { meter, now, log } = this.parts;
     return {
       log,
       branch,
-      dialect: dialectOf(settings.dialect),
+      dialect: this.dialect(log.branch(branch)),
       meter,
-      ...this.termsOf(settings, name),
+      ...this.learnedTerms(this.termsOf(settings, name), name),
+      ...(this.dropping.has(branch) && { binding: "none" as const, mixedThinking: true }),
       route: name,
-      configured: settings.configured,
       now,
       surface: (of, view) => this.surface(of, view),
     };
+  }
+
+  /** What refusals taught lowers what is known, also what is configured. */
+  private learnedTerms(terms: Terms, route: string | null): Terms {
+    const kept =
+      route === null ? undefined : (this.log.state(learnedKey(route)) as LearnedLimit[] | undefined);
+    if (kept === undefined) return terms;
+    const { capacity, learned } = overlayLearned(terms.capacity, kept, this.parts.now());
+    return learned ? { ...terms, capacity, capacitySource: "learned" } : terms;
   }
 
   /** The same settings give the same terms: they are worked out once. */
@@ -125,7 +164,7 @@ export class Core {
     const resolved = route === null ? undefined : resolveRoute(route, config);
     const own = settings.capacity as Capacity;
     const of: Terms = {
-      policy: effectivePolicy(config, route, settings.policy as PolicyInput),
+      policy: modal(effectivePolicy(config, route, settings.policy as PolicyInput)),
       capacity: overlayCapacity(resolved?.capacity ?? {}, own),
       capacitySource: own.window === undefined ? (resolved?.capacitySource ?? "unknown") : "config",
       prior: resolved?.ratio ?? UNKNOWN_RATIO,
@@ -140,9 +179,9 @@ export class Core {
     const kept = this.surfaces.get(branch.id);
     const seq = view?.seq ?? 0;
     const items =
-      (kept?.view === seq && extended(this.log, kept, branch.head)) || surfaceOf(this.log, branch.head, view);
+      (kept?.view === seq && extended(this.log, kept, branch.tip)) || surfaceOf(this.log, branch.tip, view);
     this.surfaces.delete(branch.id);
-    this.surfaces.set(branch.id, { head: branch.head, view: seq, items });
+    this.surfaces.set(branch.id, { head: branch.tip, view: seq, items });
     const oldest = this.surfaces.keys().next().value;
     if (this.surfaces.size > KEPT_SURFACES && oldest !== undefined) this.surfaces.delete(oldest);
     return items;
@@ -168,6 +207,11 @@ const UNKNOWN_RATIO = 1.15;
 
 export function effectivePolicy(config: Config, route: string | null, session: PolicyInput): Policy {
   return resolvePolicy(config.policy, route === null ? undefined : config.routes.get(route)?.policy, session);
+}
+
+/** Where Plimsoll only looks on, nothing is compacted by itself. */
+function modal(policy: Policy): Policy {
+  return policy.mode === "active" ? policy : { ...policy, auto: false, overflowRecovery: false };
 }
 
 /** A session's own window retires an input limit that was stated for another window. */

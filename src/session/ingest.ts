@@ -10,6 +10,7 @@ import type { Branch, EventLog } from "../log/event-log.ts";
 import type { NewEvent } from "../log/events.ts";
 import { kindOf } from "../log/scanner.ts";
 import type { Meter } from "../meter/price.ts";
+import { nodeOpen, openIds } from "../projections/open-calls.ts";
 import { roleOf } from "../projections/surface.ts";
 import { findNode, nodeAt } from "../projections/tree.ts";
 import { weighMessage } from "../projections/weigh.ts";
@@ -31,6 +32,12 @@ export interface Raw {
   at: string;
 }
 
+/** What a re-sent message is known by: its place on its line, and itself. */
+export interface NodeKeys {
+  key: string;
+  own: string;
+}
+
 export interface Ingested {
   items: BatchItem[];
   /** Index in `items` of each message given, in order. */
@@ -47,7 +54,12 @@ export interface IngestRules {
 }
 
 /** @throws Refusal with the place of the fault; nothing is written. */
-export function ingest(source: Source, branch: Branch, raws: readonly Raw[], rules: IngestRules): Ingested {
+export function ingest(
+  source: Source,
+  branch: Pick<Branch, "tip">,
+  raws: readonly Raw[],
+  rules: IngestRules,
+): Ingested {
   const intake = new Intake(source, branch, rules.strict);
   for (const raw of raws) intake.take(raw);
   if (rules.sends) intake.closeRest();
@@ -68,13 +80,13 @@ class Intake {
   private open: readonly string[];
   private after: Role | undefined;
 
-  constructor(source: Source, branch: Branch, strict: boolean) {
-    const head = branch.head === 0 ? undefined : nodeAt(source.log, branch.head);
+  constructor(source: Source, branch: Pick<Branch, "tip">, strict: boolean) {
+    const head = branch.tip === 0 ? undefined : nodeAt(source.log, branch.tip);
     this.source = source;
-    this.head = branch.head;
+    this.head = branch.tip;
     this.strict = strict;
-    this.open = head?.node.open ?? [];
-    this.after = lastShownRole(source, branch.head);
+    this.open = openIds(head?.node.open ?? []);
+    this.after = lastShownRole(source, branch.tip);
   }
 
   take({ bytes, at }: Raw): void {
@@ -98,7 +110,7 @@ class Intake {
       at,
     );
     this.out.places.push(this.out.items.length);
-    this.out.items.push({ ...weighed, open: order.opens });
+    this.out.items.push({ ...weighed, open: nodeOpen(order.opens, order.joined === true) });
     this.open = order.opens;
     if (!rendersNothing(dialect, weighed.message.role, weighed.bytes, weighed.facts.mend)) {
       this.after = weighed.message.role;
@@ -165,26 +177,36 @@ function closedOnPath(log: EventLog, head: number): string[] {
     const { parent } = row.node;
     if ((row.meta as { origin?: string }).origin === "plimsoll" && parent !== 0) {
       const still = new Set(row.node.open);
-      ids.push(...nodeAt(log, parent).node.open.filter((id) => !still.has(id)));
+      ids.push(...openIds(nodeAt(log, parent).node.open).filter((id) => !still.has(id)));
     }
     seq = parent;
   }
   return ids;
 }
 
+export interface Placed {
+  branch: number;
+  at: number;
+  step?: number | undefined;
+  /** By index; absent off the drop-in branches. */
+  keys?: readonly NodeKeys[];
+  entering?: boolean;
+}
+
 /** The events that append the batch. */
-export function messageEvents(
-  items: readonly BatchItem[],
-  branch: number,
-  at: number,
-  step?: number,
-): NewEvent[] {
-  return items.map((item) => ({
-    type: `message/${item.message.role}` as const,
+export function messageEvents(items: readonly BatchItem[], placed: Placed): NewEvent[] {
+  const { branch, at, step, keys, entering } = placed;
+  return items.map((item, index) => ({
+    type: item.context === undefined ? (`message/${item.message.role}` as const) : "context/runtime",
     at,
     branch,
     ...(step === undefined ? {} : { step }),
-    meta: item.origin === undefined ? {} : { origin: item.origin },
+    meta: {
+      ...(item.context === undefined ? {} : { key: item.context }),
+      ...(item.origin === undefined ? {} : { origin: item.origin }),
+      ...(entering ? { entering } : {}),
+    },
+    ...keys?.[index],
     body: item.bytes,
     facts: item.facts,
     open: item.open,

@@ -1,6 +1,6 @@
 /** The landing of a prepared request: the last rung if it must be, the batch, the step and the answer, in one transaction. */
 import { type Budget, fits, isSendable } from "../compaction/budget.ts";
-import { staleForms } from "../compaction/forms.ts";
+import { withStale } from "../compaction/forms.ts";
 import {
   batchWeight,
   type Ground,
@@ -26,14 +26,27 @@ import type { Envelope } from "./envelope.ts";
 import { messageEvents } from "./ingest.ts";
 import { contributors, outputCap, pressureJson } from "./pressure.ts";
 import type { Json } from "./render.ts";
-import { prepareId, STEP_MS, supersede } from "./steps.ts";
+import { DISPATCH_MS, prepareId, STEP_MS, supersede } from "./steps.ts";
 
 /** What is remembered of an answer: the bytes are rendered again from it. */
 export interface Prepared {
   json: Json;
+  branch: number;
+  step: number;
   head: number;
   view: number;
   envelope: string;
+}
+
+/** The output cap that was answered; undefined where there is none. */
+export function capOf({ json: { maxOutput } }: Prepared): number | undefined {
+  return typeof maxOutput === "number" ? maxOutput : undefined;
+}
+
+/** The checkpoint of another branch that was put in force first, and the pressure before that. */
+export interface Adopted {
+  checkpoint: number;
+  before: number;
 }
 
 /** Appends batch, forms, the end of the invocation and the step, all or nothing. */
@@ -43,16 +56,29 @@ export function land(
   maxOutput: number | undefined,
   remember: (prepared: Prepared) => void,
   run?: Run,
+  adopted?: Adopted,
 ): Prepared {
   const { log } = core;
   const { branch, ground, envelope, ingested } = now;
   const at = core.parts.now();
   const held = run !== undefined && holds(ground, run.invocation.compaction);
   const snapshot = held ? snapshotOf(run) : takeSnapshot(ground, now.entering);
-  const before = [...supersede(branch, at), ...headerEvents(branch, envelope, at)];
+  const { dispatch } = now;
+  const reused = dispatch?.reused ?? [];
+  const before = [
+    ...supersede(branch, at),
+    ...headerEvents(branch, envelope, at),
+    ...reuseEvents(branch, reused, at),
+  ];
   const batchSeq = log.end() + 1 + before.length;
-  const batch = messageEvents(ingested.items, branch.id, at);
-  const rung = fitted(ground, snapshot, run, held, { at, batchSeq });
+  const fresh = ingested.items.slice(reused.length);
+  const batch = messageEvents(fresh, {
+    branch: branch.id,
+    at,
+    ...(dispatch && { keys: dispatch.keys.slice(reused.length), entering: true }),
+  });
+  const seqs = [...reused, ...fresh.map((_, index) => batchSeq + index)];
+  const rung = fitted(ground, snapshot, run, held, { at, seqs, next: batchSeq + fresh.length });
   const after: NewEvent[] = [...rung.events];
   const { measure, generation } = rung;
   const ended = held ? endingOf(run, { after: measure, generation }) : undefined;
@@ -60,13 +86,19 @@ export function land(
     const meta = { compaction: run!.invocation.compaction, ...ended };
     after.push({ type: "compaction/end", at, branch: branch.id, meta });
   }
-  after.push(stepEvent(ground, branch, envelope, rung, maxOutput ?? null, at));
+  const started = stepEvent(ground, branch, envelope, rung, maxOutput ?? null, at);
+  if (dispatch !== undefined) {
+    const request = dispatch.request(seqs.at(-1) ?? branch.tip);
+    const deadline = at + DISPATCH_MS;
+    Object.assign(started.meta, { epoch: core.parts.epoch, deadline }, request && { request });
+  }
+  after.push(started);
   return log.transaction(() => {
     if (envelope.hash !== branch.envelope && envelope.hash !== "") {
       log.putEnvelope({ hash: envelope.hash, price: envelope.tokens, body: envelope.body });
     }
     appendEvents(log, [...before, ...batch, ...after]);
-    const prepared = describe(core, now, maxOutput, { batchSeq, run, ended });
+    const prepared = describe(core, now, maxOutput, { seqs, run, ended, adopted });
     remember(prepared);
     return prepared;
   });
@@ -85,10 +117,10 @@ function fitted(
   snapshot: Snapshot,
   run: Run | undefined,
   held: boolean,
-  place: { at: number; batchSeq: number },
+  place: { at: number; seqs: readonly number[]; next: number },
 ): Fitted {
   const { branch, measure, budget } = snapshot;
-  const arriving = snapshot.entering.batch.map((item, index) => ({ item, seq: place.batchSeq + index }));
+  const arriving = snapshot.entering.batch.map((item, index) => ({ item, seq: place.seqs[index]! }));
   if (!ground.policy.auto || fits(measure, budget)) {
     const unbound = branch.gen === 0 ? [] : unboundForms(ground, arriving);
     if (unbound.length === 0) return { events: [], measure, view: branch.view, generation: branch.gen };
@@ -102,15 +134,14 @@ function fitted(
     if (mayGo(measure, budget)) return asIs;
     throw unfit(snapshot);
   }
-  const rung = lastRung(ground, snapshot, place.batchSeq);
+  const rung = lastRung(ground, snapshot, place.seqs);
   if (!fits(rung.measure, budget) && !mayGo(rung.measure, budget)) throw irreducible(snapshot);
   if (rung.forms.length === 0) return asIs;
   run.rungs.push("last");
   const items = [...snapshot.items, ...arriving.map(({ item, seq }) => batchSurfaceItem(item, seq))];
-  const first = items.findIndex((item) => rung.forms.some((form) => form.node === item.seq));
   const formed = new Set(rung.forms.map((form) => form.node));
   const unbound = unboundForms(ground, arriving).filter((form) => !formed.has(form.node));
-  const forms = [...rung.forms, ...staleForms(ground, snapshot, first, rung.forms), ...unbound];
+  const forms = [...withStale(ground, snapshot, rung.forms, items), ...unbound];
   const made = { forms, compaction: run.invocation.compaction, kind: "prune" as const };
   return replaced(ground, snapshot, arriving, { ...place, ...made, measure: rung.measure });
 }
@@ -140,12 +171,12 @@ function replaced(
   arriving: readonly Arriving[],
   made: Pick<ReplacementInput, "forms" | "compaction" | "kind"> & {
     at: number;
-    batchSeq: number;
+    next: number;
     measure: Measure;
   },
 ): Fitted {
-  const { measure, batchSeq, ...rest } = made;
-  const seq = batchSeq + arriving.length;
+  const { measure, next: seq, at, forms, compaction, kind } = made;
+  const rest = { at, forms, compaction, kind };
   const generation = branch.gen + 1;
   const place = { seq, branch: branch.id, generation, view, items };
   const { events } = arrivingReplacement(ground, arriving, { ...rest, ...place });
@@ -173,6 +204,13 @@ function headerEvents(branch: Branch, envelope: Envelope, at: number): NewEvent[
   return [{ type: "request/header", at, branch: branch.id, meta }];
 }
 
+/** Messages that were sent before and refused then enter as the nodes that they are. */
+function reuseEvents(branch: Branch, reused: readonly number[], at: number): NewEvent[] {
+  const tip = reused.at(-1);
+  if (tip === undefined) return [];
+  return [{ type: "branch/advanced", at, branch: branch.id, meta: { head: branch.head, tip } }];
+}
+
 function stepEvent(
   ground: Ground,
   branch: Branch,
@@ -180,7 +218,7 @@ function stepEvent(
   { view, generation }: Fitted,
   maxOutput: number | null,
   at: number,
-): NewEvent {
+): NewEvent<"step/start"> {
   const { route } = ground;
   const meta = { route, envelope: envelope.hash, view, generation, maxOutput, deadline: at + STEP_MS };
   return { type: "step/start", at, branch: branch.id, meta };
@@ -191,27 +229,53 @@ function describe(
   core: Core,
   now: Attempt,
   maxOutput: number | undefined,
-  { batchSeq, run, ended }: { batchSeq: number; run: Run | undefined; ended: Ended | undefined },
+  {
+    seqs,
+    run,
+    ended,
+    adopted,
+  }: {
+    seqs: readonly number[];
+    run: Run | undefined;
+    ended: Ended | undefined;
+    adopted: Adopted | undefined;
+  },
 ): Prepared {
   const { ground, ingested, envelope, entering } = now;
   const branch = core.log.branch(now.branch.id)!;
   const view = viewOfBranch(core.log, branch);
   const measure = measureNow(ground, branch, view, { ...entering, batch: [] });
   const shownLess =
-    view?.forms.reduce((sum, [node, , tokens]) => (node >= batchSeq ? sum + tokens : sum), 0) ?? 0;
+    view?.forms.reduce((sum, [node, , tokens]) => (seqs.includes(node) ? sum + tokens : sum), 0) ?? 0;
   const incoming = batchWeight(ingested.items).tokens + shownLess;
-  const surface = surfaceWeight(core.log, branch.head, view).tokens - incoming;
+  const surface = surfaceWeight(core.log, branch.tip, view).tokens - incoming;
   const json: Json = {
     prepareId: prepareId(core.log.end()),
-    seqs: ingested.places.map((index) => batchSeq + index),
-    head: branch.head,
+    seqs: ingested.places.map((index) => seqs[index]!),
+    head: branch.tip,
     generation: branch.gen,
     maxOutput: outputCap(ground, maxOutput, measure.tokens),
     pressure: pressureJson({ ...measure, incoming, surface }),
-    compaction: run === undefined ? null : compactionJson(run, ended, branch.gen),
-    repaired: ingested.closed.map(({ call, index }) => ({ call, seq: batchSeq + index })),
+    compaction:
+      run === undefined ? adoptedJson(adopted, measure, branch.gen) : compactionJson(run, ended, branch.gen),
+    repaired: ingested.closed.map(({ call, index }) => ({ call, seq: seqs[index]! })),
   };
-  return { json, head: branch.head, view: branch.view, envelope: envelope.hash };
+  return {
+    json,
+    branch: branch.id,
+    step: branch.step,
+    head: branch.tip,
+    view: branch.view,
+    envelope: envelope.hash,
+  };
+}
+
+/** A checkpoint of another branch was enough. */
+function adoptedJson(adopted: Adopted | undefined, after: Measure, generation: number): Json | null {
+  if (adopted === undefined) return null;
+  const { checkpoint, before } = adopted;
+  const made = { id: `adopt-${checkpoint}`, trigger: "pressure", rungs: ["adopt"], outcome: "done" };
+  return { ...made, generation, tokensBefore: before, tokensAfter: after.tokens };
 }
 
 function compactionJson(run: Run, ended: Ended | undefined, generation: number): Json {

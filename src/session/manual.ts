@@ -10,10 +10,11 @@ import type { Branch } from "../log/event-log.ts";
 import type { NewEvent } from "../log/events.ts";
 import { appendEvents } from "../projections/write.ts";
 import type { Core } from "./core.ts";
+import { giveUp } from "./outbound/reply.ts";
 import { idle } from "./pressure.ts";
 import { compact } from "./relief.ts";
 import type { Json } from "./render.ts";
-import { inProgress } from "./steps.ts";
+import { inProgress, prepareId } from "./steps.ts";
 
 /** @throws Refusal `busy`, `cancelled`, `surface-changed`, `summary`, `commit`, `persistence`. */
 export async function compactManually(core: Core, name: string | null, command: string): Promise<Json> {
@@ -34,7 +35,7 @@ export async function compactManually(core: Core, name: string | null, command: 
 
 function checkIdle(core: Core, branch: Branch): void {
   if (branch.claim !== "") throw new Refusal("busy", "A compaction runs on this branch.");
-  if (inProgress(branch, core.parts.now()))
+  if (core.held.has(branch.id) || inProgress(branch, core.parts.now()))
     throw new Refusal("busy", "A step is in progress on this branch.");
 }
 
@@ -119,17 +120,12 @@ export function cancel(core: Core, name: string | null): Json {
     events.push(cancelledCompaction(core, branch, at));
     cancelled.push({ kind: "compaction", id: branch.claim });
   }
-  if (branch.step !== 0) {
-    events.push({
-      type: "step/cancelled",
-      at,
-      branch: branch.id,
-      step: branch.step,
-      meta: { step: branch.step },
-    });
-    cancelled.push({ kind: "step", id: `p${branch.step}` });
-  }
-  appendEvents(core.log, events);
+  if (branch.step !== 0) cancelled.push({ kind: "step", id: prepareId(branch.step) });
+  core.log.transaction(() => {
+    appendEvents(core.log, events);
+    giveUp(core, branch.id, { type: "step/cancelled", meta: {} });
+  });
+  core.flights.get(branch.id)?.abort.abort("cancelled");
   core.running.get(branch.id)?.abort.abort();
   return { cancelled };
 }

@@ -4,7 +4,7 @@
  */
 
 import { fits } from "../compaction/budget.ts";
-import { staleForms } from "../compaction/forms.ts";
+import { withStale } from "../compaction/forms.ts";
 import {
   branchAt,
   type Entering,
@@ -21,11 +21,12 @@ import { Refusal } from "../failure.ts";
 import type { Branch } from "../log/event-log.ts";
 import type { Meta, NewEvent } from "../log/events.ts";
 import { appendEvents } from "../projections/write.ts";
-import { classifyRefusal, silentOverflow } from "../providers/overflow.ts";
+import { classifyRefusal, type Overflow, silentOverflow } from "../providers/overflow.ts";
 import { usageOf } from "../providers/usage.ts";
 import type { Core } from "./core.ts";
 import { envelopeWeight } from "./envelope.ts";
 import { irreducible } from "./landing.ts";
+import { lessonEvents } from "./lessons.ts";
 import { outputCap } from "./pressure.ts";
 import { compact } from "./relief.ts";
 import { stepOf } from "./steps.ts";
@@ -42,6 +43,9 @@ export interface OverflowReport {
 export type Recovery =
   | {
       action: "retry";
+      branch: number;
+      /** The invocation that made it smaller; null where only the output cap went down. */
+      compaction: string | null;
       maxOutput: number | null;
       generation: number;
       head: number;
@@ -88,6 +92,10 @@ export async function recover(core: Core, report: OverflowReport): Promise<Recov
     appendEvents(core.log, [event]);
     return retry(core, branch.id, { asked: Math.min(verdict.clamp, asked ?? verdict.clamp), tokens: 0 });
   }
+  if (verdict.said !== undefined) {
+    const lesson = { kind: "refused" as const, overflow: verdict.said, sent: snapshot.measure.tokens };
+    appendEvents(core.log, lessonEvents(ground, lesson));
+  }
   const observed = observe(snapshot, verdict);
   const wanted = { trigger: "overflow" as const, step: step.seq, observed, resends: branch.resends };
   const recovery = await compact(
@@ -107,11 +115,14 @@ interface Verdict {
   /** The provider's count of the request, and its limit. */
   tokens?: number;
   limit?: number;
+  /** The refusal as it was read; absent where the provider said nothing. */
+  said?: Overflow;
   /** The input fits: only the output cap has to go down to this. */
   clamp?: number;
 }
 
-function judge(ground: Ground, { measure }: Snapshot, report: OverflowReport): Verdict {
+function judge(ground: Ground, { measure, entering }: Snapshot, report: OverflowReport): Verdict {
+  const { maxOutput } = entering;
   const window = ground.capacity.window;
   const usage = usageOf(ground.dialect.name, report.usage);
   const accepted = report.status === undefined || (report.status >= 200 && report.status < 300);
@@ -129,9 +140,10 @@ function judge(ground: Ground, { measure }: Snapshot, report: OverflowReport): V
     dialect: ground.dialect.name,
     estimate: measure.tokens,
     window,
+    maxOutput,
   });
   if (refusal.kind !== "overflow") return { kind: refusal.kind === "other" ? "not-overflow" : refusal.kind };
-  const verdict: Verdict = { kind: "overflow" };
+  const verdict: Verdict = { kind: "overflow", said: refusal };
   if (refusal.tokens !== undefined) verdict.tokens = refusal.inputTokens ?? refusal.tokens;
   if (refusal.limit !== undefined) verdict.limit = refusal.limit;
   if (refusal.maxTokensOnly && refusal.limit !== undefined && refusal.inputTokens !== undefined) {
@@ -170,8 +182,8 @@ function finish(
 ): Recovery | Refusal {
   const { ground, invocation } = run;
   if (!holds(ground, invocation.compaction)) return { action: "none", reason: "cancelled" };
-  const { step, head } = branchAt(ground);
-  if (step !== failed.meta.step || head > step) {
+  const { step, tip } = branchAt(ground);
+  if (step !== failed.meta.step || tip > step) {
     // It was answered, ended or overtaken meanwhile: there is nothing to send again.
     conclude(run);
     return { action: "none", reason: "superseded" };
@@ -189,33 +201,39 @@ function finish(
     if (!proven) return irreducible(now);
     appendEvents(core.log, [failed]);
     const { tokens } = now.measure;
-    return retry(core, ground.branch, { asked: run.entering().maxOutput, tokens, limit });
+    const { compaction } = invocation;
+    return retry(core, ground.branch, { asked: run.entering().maxOutput, tokens, limit, compaction });
   });
 }
 
 function clip(run: Run, now: Snapshot): void {
   const { ground, invocation } = run;
-  const { forms } = lastRung(ground, now, ground.log.end() + 1);
+  const { forms } = lastRung(ground, now, []);
   if (forms.length === 0) return;
-  const first = now.items.findIndex((item) => forms.some((form) => form.node === item.seq));
-  commitForms(ground, now, invocation.compaction, [...forms, ...staleForms(ground, now, first, forms)]);
+  commitForms(ground, now, invocation.compaction, withStale(ground, now, forms));
   run.rungs.push("clip");
 }
 
 function retry(
   core: Core,
   id: number,
-  room: { asked: number | undefined; tokens: number; limit?: number | undefined },
+  room: {
+    asked: number | undefined;
+    tokens: number;
+    limit?: number | undefined;
+    compaction?: string;
+  },
 ): Recovery {
   const branch: Branch = core.log.branch(id)!;
   const ground = core.ground(id, branch.route === "" ? null : branch.route);
-  const { head, view, envelope, gen: generation } = branch;
+  const { tip: head, view, envelope, gen: generation } = branch;
   const { window } = ground.capacity;
-  const { limit, tokens, asked } = room;
+  const { limit, tokens, asked, compaction = null } = room;
   // What the provider just stated outranks what is configured, for this one re-send.
   const stated =
     limit === undefined
       ? ground
       : { ...ground, capacity: { ...ground.capacity, window: Math.min(limit, window ?? limit) } };
-  return { action: "retry", maxOutput: outputCap(stated, asked, tokens), generation, head, view, envelope };
+  const maxOutput = outputCap(stated, asked, tokens);
+  return { action: "retry", branch: id, compaction, maxOutput, generation, head, view, envelope };
 }

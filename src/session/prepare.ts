@@ -6,12 +6,13 @@ import { fits } from "../compaction/budget.ts";
 import { takeSnapshot } from "../compaction/ground.ts";
 import type { Run } from "../compaction/invocation.ts";
 import { conclude } from "../compaction/run.ts";
-import { dropThinking, holds } from "../compaction/transaction.ts";
+import { adopt, dropThinking, holds } from "../compaction/transaction.ts";
 import { Refusal } from "../failure.ts";
+import { onPath } from "../projections/tree.ts";
 import { type Attempt, attempts, type PrepareRequest } from "./attempt.ts";
 import type { Core } from "./core.ts";
 import { samePrefix, storedEnvelope } from "./envelope.ts";
-import { land, type Prepared } from "./landing.ts";
+import { type Adopted, land, type Prepared } from "./landing.ts";
 import { compact, isBroken, isOverThreshold, waitForBranch } from "./relief.ts";
 
 /** @param remember is called inside the transaction that appends the batch. */
@@ -24,8 +25,11 @@ export async function prepare(
   const attempt = attempts(core, id, request);
   dropForeignThinking(core, attempt);
   await waitWhileHeld(core, attempt);
-  const now = dropForeignThinking(core, attempt);
-  if (!mustCompact(core, now)) return land(core, now, request.maxOutput, remember);
+  await waitForSibling(core, attempt);
+  const before = dropForeignThinking(core, attempt);
+  const adopted = mustCompact(core, before) ? adoptFitting(before) : undefined;
+  const now = adopted === undefined ? before : attempt();
+  if (!mustCompact(core, now)) return land(core, now, request.maxOutput, remember, undefined, adopted);
   return compact(
     core,
     now.ground,
@@ -56,6 +60,28 @@ async function waitWhileHeld(core: Core, attempt: () => Attempt): Promise<void> 
     const left = deadline - core.parts.now();
     if (left <= 0 || !(await waitForBranch(core, now.branch.id, left))) return;
     now = attempt();
+  }
+}
+
+/** The first rung: another branch's checkpoint, if one fits. */
+function adoptFitting({ ground, entering }: Attempt): Adopted | undefined {
+  const snapshot = takeSnapshot(ground, entering);
+  const checkpoint = adopt(ground, snapshot);
+  return checkpoint === undefined ? undefined : { checkpoint, before: snapshot.measure.tokens };
+}
+
+/**
+ * Requests that go on from the same node need the same compaction. It is made once: the branch that another one was opened from is waited
+ * for, and its checkpoint adopted.
+ */
+async function waitForSibling(core: Core, attempt: () => Attempt): Promise<void> {
+  const { branch, ground, entering } = attempt();
+  if (!ground.policy.auto || !isOverThreshold(ground, branch, entering)) return;
+  for (const id of core.running.keys()) {
+    const other = id === branch.id ? undefined : core.log.branch(id);
+    if (other === undefined || branch.head === 0 || !onPath(core.log, branch.head, other.tip)) continue;
+    await waitForBranch(core, id, ground.policy.maxWaitMs);
+    return;
   }
 }
 

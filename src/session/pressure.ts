@@ -55,7 +55,7 @@ function budgetJson(budget: Budget, source: string): Json {
 }
 
 /** Usage of the newest request on the branch's path: a fact about the past, never an estimate. */
-function lastUsage(core: Core, branch: Branch): Json | null {
+export function lastUsage(core: Core, branch: Branch): Json | null {
   const row = branch.anchor === 0 ? undefined : core.log.event(branch.anchor);
   if (row === undefined) return null;
   return { ...metaOf(row, "usage/reported").usage, seq: row.seq };

@@ -1,14 +1,16 @@
 /** What can be read of a session: its state, events, Surface and checkpoints, now or as of a seq. Nothing here writes. */
 import { viewOfBranch } from "../compaction/ground.ts";
+import { convertMessages } from "../dialects/convert.ts";
+import type { DialectName } from "../dialects/dialect.ts";
 import { Refusal } from "../failure.ts";
 import type { Branch, View } from "../log/event-log.ts";
 import { type EventRow, isNodeType, metaOf } from "../log/events.ts";
 import { utf8Bytes } from "../log/json-edit.ts";
 import { newestUpTo } from "../projections/tree.ts";
 import type { Core } from "./core.ts";
-import { currentPressure, pressureJson, pressureReport } from "./pressure.ts";
-import { type Json, jsonAnswer, renderSurface } from "./render.ts";
-import { inProgress } from "./steps.ts";
+import { currentPressure, lastUsage, pressureJson } from "./pressure.ts";
+import { type Json, jsonAnswer, renderItems, renderSurface } from "./render.ts";
+import { inProgress, prepareId } from "./steps.ts";
 
 export function sessionState(core: Core, name: string | null): Json {
   const branch = core.branch(name);
@@ -23,7 +25,7 @@ export function sessionState(core: Core, name: string | null): Json {
     capacity: settings.capacity,
     metadata: settings.metadata,
     pressure: pressureJson(currentPressure(core, branch)),
-    usage: pressureReport(core, branch).usage,
+    usage: lastUsage(core, branch),
     running: running(core),
   };
 }
@@ -46,7 +48,7 @@ export function running(core: Core): Json[] {
     if (inProgress(branch, now)) {
       list.push({
         kind: "step",
-        id: `p${branch.step}`,
+        id: prepareId(branch.step),
         branch: branch.name,
         since: core.log.event(branch.step)?.at,
       });
@@ -56,12 +58,8 @@ export function running(core: Core): Json[] {
 }
 
 /** Head and view of a branch as they were when the log ended at `at`. */
-export function asOf(
-  core: Core,
-  branch: Branch,
-  at: number | undefined,
-): { head: number; view: View | undefined } {
-  if (at === undefined) return { head: branch.head, view: viewOfBranch(core.log, branch) };
+function asOf(core: Core, branch: Branch, at: number | undefined): { head: number; view: View | undefined } {
+  if (at === undefined) return { head: branch.tip, view: viewOfBranch(core.log, branch) };
   if (at < branch.id || at > core.log.end()) {
     throw new Refusal(
       "not-found",
@@ -70,14 +68,31 @@ export function asOf(
     );
   }
   // A branch begins with its fork's head, whose seq is older than the branch itself.
-  return { head: newestUpTo(core.log, branch.head, at), view: core.log.viewAt(branch.id, at) };
+  return { head: newestUpTo(core.log, branch.tip, at), view: core.log.viewAt(branch.id, at) };
 }
 
-export function surfaceAnswer(core: Core, name: string | null, at: number | undefined): Response {
+/** `dialect`: another one than the session's own gets a conversion, which nothing in the log is made of. */
+export function surfaceAnswer(
+  core: Core,
+  name: string | null,
+  at: number | undefined,
+  dialect?: DialectName,
+): Response {
   const branch = core.branch(name);
+  const own = core.dialect(branch);
   const { head, view } = asOf(core, branch, at);
   const generation = view?.gen ?? 0;
-  return jsonAnswer({ generation }, { messages: renderSurface(core.log, core.dialect(), head, view) });
+  const messages = renderSurface(core.log, own, head, view);
+  return jsonAnswer(
+    { generation },
+    { messages: dialect === undefined ? messages : convertMessages(own.name, dialect, messages) },
+  );
+}
+
+/** The messages of a Surface that was answered before: the same head under the same view renders the same bytes. */
+export function messagesAt(core: Core, branch: number, head: number, view: number): Uint8Array[] {
+  const items = core.surfaceAt(head, view === 0 ? undefined : core.log.view(view));
+  return renderItems(core.log, core.dialect(core.log.branch(branch)), items);
 }
 
 const EVENT_BYTES = 4 * 1024 * 1024;
@@ -115,18 +130,6 @@ export function wireRow(core: Core, row: EventRow): WireRow {
   };
 }
 
-/** Events with seq > after; at least one, at most `maxBytes` of bodies. */
-export function wireRows(
-  core: Core,
-  after: number,
-  limit: number,
-  maxBytes: number,
-  branch?: number,
-): WireRow[] {
-  const options = { limit, maxBytes, ...(branch === undefined ? {} : { branch }) };
-  return core.log.read(after, options).map((row) => wireRow(core, row));
-}
-
 export function eventsAnswer(
   core: Core,
   after: number,
@@ -138,7 +141,8 @@ export function eventsAnswer(
   if (after > core.log.end())
     throw new Refusal("bad-request", "`after` is beyond the log's end.", { at: "after" });
   const most = Math.min(limit ?? EVENT_LIMIT, EVENT_LIMIT);
-  const rows = wireRows(core, after, most, EVENT_BYTES, branch);
+  const options = { limit: most, maxBytes: EVENT_BYTES, ...(branch !== undefined && { branch }) };
+  const rows = core.log.read(after, options).map((row) => wireRow(core, row));
   const events = rows.map(({ body, ...rest }) =>
     utf8Bytes(`${JSON.stringify(rest).slice(0, -1)},"body":${body}}`),
   );

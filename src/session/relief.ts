@@ -13,7 +13,6 @@ import { storedEnvelope } from "./envelope.ts";
 
 type Wanted = Omit<Invocation, "compaction" | "epoch" | "signal" | "codeOnly" | "resends"> & {
   resends?: number;
-  signal?: AbortSignal;
 };
 
 /**
@@ -40,7 +39,7 @@ export function compact<T>(
   const summarizer = summarizerOf(core, ground);
   const paying = summarizer.kind === "model" && !invocation.codeOnly && wanted.trigger !== "manual";
   const done = runCompaction(ground, entering, summarizer, invocation, finish);
-  const running = { compaction, since: core.parts.now(), paying, abort, done };
+  const running = { compaction, paying, abort, done };
   core.parts.landed();
   core.running.set(ground.branch, running);
   const clear = () => {
@@ -97,7 +96,8 @@ function summarizerOf(core: Core, ground: Ground): Summarizer {
   if (name === null || name === "extractive") return { kind: "extractive" };
   const { config, secrets, callModel, fetch, wait } = core.parts;
   const upstream = reachable(() => upstreamOf(name, config, secrets, ground.dialect.name));
-  if (upstream === undefined) return { kind: "extractive" };
+  // A provider that takes only the client's own key is not called in nobody's name.
+  if (upstream === undefined || upstream.forward === true) return { kind: "extractive" };
   const known = resolveRoute(name, config);
   const branch = core.log.branch(ground.branch)!;
   const { parts, tokens } = storedEnvelope(core.log, branch.envelope);
@@ -127,7 +127,8 @@ function ownRoute(core: Core, ground: Ground): string | null {
   const before = core.ground(ground.branch, route).capacity.window;
   const now = ground.capacity.window;
   if (before === undefined || now === undefined || before <= now) return ground.route;
-  return upstreamOf(route, config, secrets, ground.dialect.name) === undefined ? ground.route : route;
+  const warm = reachable(() => upstreamOf(route, config, secrets, ground.dialect.name));
+  return warm === undefined ? ground.route : route;
 }
 
 /** A secret that can not be used is the operator's to mend; meanwhile code writes the summaries, as without a key. */

@@ -1,29 +1,36 @@
 /** The native routes: which request is which operation, and what its answer looks like. */
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import { Refusal } from "../failure.ts";
+import { type DialectName, dialectNames } from "../dialects/dialect.ts";
+import { Defect, Refusal } from "../failure.ts";
 import { append } from "./append.ts";
 import { audit } from "./audit.ts";
 import { type Body, checked, checkValue, parseBody, readBytes } from "./body.ts";
 import { listBranches, openBranch } from "./branches.ts";
 import { configure } from "./configure.ts";
 import type { Core } from "./core.ts";
+import { arrive } from "./dropin/arrive.ts";
+import { countTokens } from "./dropin/count.ts";
 import { type EnvelopeParts, envelopeFields, storedEnvelope } from "./envelope.ts";
+import { enqueue, enqueueSchema } from "./inbox.ts";
 import type { Prepared } from "./landing.ts";
 import { cancel, compactManually, planManually, undoNewest } from "./manual.ts";
+import { runStep, type SteppedRecord, stepAnswer } from "./native-step.ts";
 import { recover } from "./overflow.ts";
 import { prepare } from "./prepare.ts";
 import { pressureReport } from "./pressure.ts";
-import { checkpoint, checkpointList, eventsAnswer, sessionState, surfaceAnswer } from "./read.ts";
-import { type Json, jsonAnswer, renderItems } from "./render.ts";
+import { checkpoint, checkpointList, eventsAnswer, messagesAt, sessionState, surfaceAnswer } from "./read.ts";
+import { type Json, jsonAnswer } from "./render.ts";
 import {
   appendKeys,
   appendSchema,
   branchSchema,
   configureSchema,
+  dialectSchema,
   overflowSchema,
   prepareKeys,
   prepareSchema,
+  stepSchema,
 } from "./schemas.ts";
 
 export interface Call {
@@ -52,8 +59,7 @@ const handlers: Record<string, Handler> = {
   "GET /events": ({ core, query, branch }) =>
     eventsAnswer(core, number(query, "after") ?? 0, number(query, "limit"), branch),
   "GET /surface": ({ core, query, branch }) => {
-    checkDialect(core, query.get("dialect"));
-    return surfaceAnswer(core, branch, number(query, "at"));
+    return surfaceAnswer(core, branch, number(query, "at"), dialectIn(query));
   },
   "GET /pressure": ({ core, branch }) => jsonAnswer(pressureReport(core, core.branch(branch))),
   "POST /prepare": postPrepare,
@@ -61,9 +67,19 @@ const handlers: Record<string, Handler> = {
     const report = checked(await bodyOf(call, Object.keys(overflowSchema.shape)), overflowSchema);
     const recovery = await recover(call.core, { ...report, branch: call.branch });
     if (recovery.action === "none") return jsonAnswer({ ...recovery });
-    const { head, view, envelope: _, ...json } = recovery;
-    return jsonAnswer(json, { messages: messagesAt(call.core, head, view) });
+    const { branch, head, view, envelope: _, compaction: __, ...json } = recovery;
+    return jsonAnswer(json, { messages: messagesAt(call.core, branch, head, view) });
   },
+  "POST /messages": async (call) => {
+    const body = await bodyOf(call, ["message", "text"]);
+    const { text } = checked(body, enqueueSchema);
+    const given = { message: body.raw("message"), text };
+    const stored = await once<Json>(call, body, (remember) =>
+      enqueue(call.core, call.branch, given, remember),
+    );
+    return jsonAnswer(stored, {}, 202);
+  },
+  "POST /steps": postStep,
   "POST /compact": postCompact,
   "POST /compact/undo": ({ core, branch }) => jsonAnswer(undoNewest(core, branch)),
   "POST /cancel": ({ core, branch }) => jsonAnswer(cancel(core, branch)),
@@ -77,10 +93,24 @@ const handlers: Record<string, Handler> = {
   },
 };
 
+const dropInPath = new RegExp(`^/dropin/(${dialectNames.join("|")})(/count_tokens)?$`);
+
+/** A drop-in request creates its session. */
+export function isDropIn(path: string): boolean {
+  return dropInPath.test(path);
+}
+
 export function answer(call: Call): Response | Promise<Response> {
   const { method } = call.request;
   const seq = /^\/checkpoints\/(\d{1,15})$/.exec(call.path)?.[1];
   if (method === "GET" && seq !== undefined) return jsonAnswer(checkpoint(call.core, Number(seq)));
+  const dropIn = method === "POST" ? dropInPath.exec(call.path) : null;
+  if (dropIn !== null) {
+    const dialect = dropIn[1] as DialectName;
+    return dropIn[2] === undefined
+      ? arrive(call.core, dialect, call.request)
+      : countTokens(call.core, dialect, call.request);
+  }
   const handler = handlers[`${method} ${call.path}`];
   if (handler === undefined) throw new Refusal("not-found", "There is no such path.");
   return handler(call);
@@ -98,24 +128,49 @@ async function postEvents(call: Call): Promise<Response> {
 
 async function postPrepare(call: Call): Promise<Response> {
   const body = await bodyOf(call, prepareKeys);
-  const { route, maxOutput, strict = false, expect } = checked(body, prepareSchema);
-  const envelope: EnvelopeParts = {};
-  for (const field of envelopeFields) {
-    const raw = body.raw(field);
-    if (raw !== undefined) envelope[field] = raw;
-  }
+  const { strict = false, ...given } = checked(body, prepareSchema);
+  const envelope = envelopeParts(body);
   const messages = body.list("messages");
   if (messages === undefined)
     throw new Refusal("bad-request", "Messages are missing; [] is legal.", { at: "messages" });
-  const request = { branch: call.branch, envelope, messages, route, maxOutput, strict, expect };
+  const request = { branch: call.branch, envelope, messages, strict, ...given };
   const stored = await once<Prepared>(call, body, (remember) => prepare(call.core, request, remember));
   const parts = storedEnvelope(call.core.log, stored.envelope).parts;
   return jsonAnswer(stored.json, {
     system: parts.system,
     tools: parts.tools,
     params: parts.params,
-    messages: messagesAt(call.core, stored.head, stored.view),
+    messages: messagesAt(call.core, stored.branch, stored.head, stored.view),
   });
+}
+
+async function postStep(call: Call): Promise<Response> {
+  const { core, request } = call;
+  const body = await bodyOf(call, [...prepareKeys, "stream"]);
+  const { stream = false, strict = false, ...given } = checked(body, stepSchema);
+  const messages = body.list("messages") ?? [];
+  const asked = { branch: call.branch, envelope: envelopeParts(body), messages, strict, ...given };
+  const key = keyOf(call);
+  const own = { stream, key, digest: digestOf(call, body), signal: request.signal };
+  if (stream) {
+    const begun = await runStep(core, { ...asked, ...own }, () => {});
+    return "stream" in begun ? begun.stream : stepAnswer(core, begun.record);
+  }
+  const stored = await once<SteppedRecord>(call, body, async (remember) => {
+    const done = await runStep(core, { ...asked, ...own }, remember);
+    if ("stream" in done) throw new Defect("a step that does not stream gave a stream");
+    return done.record;
+  });
+  return stepAnswer(core, stored);
+}
+
+function envelopeParts(body: Body): EnvelopeParts {
+  const envelope: EnvelopeParts = {};
+  for (const field of envelopeFields) {
+    const raw = body.raw(field);
+    if (raw !== undefined) envelope[field] = raw;
+  }
+  return envelope;
 }
 
 async function postCompact(call: Call): Promise<Response> {
@@ -128,12 +183,6 @@ async function postCompact(call: Call): Promise<Response> {
     return outcome;
   });
   return jsonAnswer(stored);
-}
-
-/** The messages of a Surface that was answered before: the same head under the same view renders the same bytes. */
-function messagesAt(core: Core, head: number, view: number): Uint8Array[] {
-  const items = core.surfaceAt(head, view === 0 ? undefined : core.log.view(view));
-  return renderItems(core.log, core.dialect(), items);
 }
 
 /**
@@ -195,7 +244,8 @@ function number(query: URLSearchParams, name: string): number | undefined {
   return text === null ? undefined : checkValue(text, seqSchema, name);
 }
 
-function checkDialect(core: Core, dialect: string | null): void {
-  if (dialect === null || dialect === core.settings().dialect) return;
-  throw new Refusal("bad-request", "Only the session's own dialect is rendered.", { at: "dialect" });
+/** The dialect that an answer is asked for in; undefined: the session's own. */
+function dialectIn(query: URLSearchParams): DialectName | undefined {
+  const text = query.get("dialect");
+  return text === null ? undefined : checkValue(text, dialectSchema, "dialect");
 }

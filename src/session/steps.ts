@@ -6,6 +6,9 @@ import { type EventRow, type Meta, metaOf, type NewEvent } from "../log/events.t
 /** A prepared step is in progress until its reply, `aborted`, or this long. */
 export const STEP_MS = 15 * 60 * 1000;
 
+/** A step that Plimsoll itself sends ends with its call; this only bounds what an instance that hangs may hold. */
+export const DISPATCH_MS = 2 * 60 * 60 * 1000;
+
 export function prepareId(seq: number): string {
   return `p${seq}`;
 }
@@ -25,8 +28,8 @@ export function stepOf(
   if (row?.type !== "step/start" || row.branch !== branch.id) {
     throw new Refusal("no-step", "No step of this branch was prepared under this id.", { at: "prepareId" });
   }
-  const { head } = branch;
-  if (branch.step !== seq || branch.stepDeadline <= now || head > seq) {
+  const { head, tip } = branch;
+  if (branch.step !== seq || branch.stepDeadline <= now || tip > seq) {
     throw new Refusal("stale-head", "The step is no longer in progress at the head.", {
       at: "prepareId",
       more: { head },
@@ -40,6 +43,17 @@ export function checkHead(branch: Branch, expect: number | undefined): void {
   if (expect === undefined || expect === branch.head) return;
   const more = { head: branch.head };
   throw new Refusal("stale-head", "The head is another node than expected.", { at: "expect", more });
+}
+
+/** @throws Refusal `busy` while a step that Plimsoll itself sends goes on from the branch. */
+export function checkFree(held: ReadonlySet<number>, branch: Branch): void {
+  if (held.has(branch.id)) throw new Refusal("busy", "A step is in progress on this branch.");
+}
+
+/** @throws Refusal `busy` while messages of a running step wait for the provider's verdict. */
+export function checkSettled(branch: Branch): void {
+  if (branch.tip === branch.head) return;
+  throw new Refusal("busy", "A step is in progress on this branch.");
 }
 
 /** What ends a step that something else takes the place of. */
