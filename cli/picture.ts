@@ -99,7 +99,8 @@ function listCompactions(records: readonly StepRecord[], paper: Paper): string[]
   return lines;
 }
 
-function cutTo(text: string, width: number): string {
+/** The text, or its beginning and an ellipsis. */
+export function cutTo(text: string, width: number): string {
   return text.length > width ? `${text.slice(0, Math.max(1, width - 1))}…` : text;
 }
 
@@ -110,6 +111,7 @@ export function number(value: number): string {
     .replaceAll(/\B(?=(\d{3})+$)/g, ",");
 }
 
-function tint(text: string, code: number, { colour }: Paper): string {
+/** The text in a colour of the terminal, on paper that takes colours. */
+export function tint(text: string, code: number, { colour }: Paper): string {
   return colour && text !== "" ? `\u001b[${code}m${text}\u001b[0m` : text;
 }
