@@ -39,6 +39,8 @@ export function localSession(meter: Meter): LocalSession {
     callModel: () => Promise.reject(new Error("no model here")),
     wait: () => Promise.resolve(),
     landed: () => {},
+    keep: () => undefined,
+    defect: () => undefined,
   });
   const client: Client = {
     async request(method, path, options = {}) {

@@ -3,7 +3,16 @@ import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
 let failed = 0;
-for (const name of ["objects", "planning", "transcripts", "extractive", "count"]) {
+for (const name of [
+  "objects",
+  "planning",
+  "transcripts",
+  "extractive",
+  "count",
+  "request",
+  "link-key",
+  "gateway",
+]) {
   console.log(`\n=== ${name} ===`);
   const file = fileURLToPath(new URL(`${name}.ts`, import.meta.url));
   const { status } = spawnSync(process.execPath, [file], { stdio: "inherit" });
