@@ -14,9 +14,17 @@ export default defineConfig({
           include: ["test/**/*.test.ts"],
           exclude: ["test/node/**"],
           testTimeout: 60_000,
+          setupFiles: ["test/support/runs.ts"],
         },
       },
-      { test: { name: "node", include: ["test/node/**/*.test.ts"], testTimeout: 60_000 } },
+      {
+        test: {
+          name: "node",
+          include: ["test/node/**/*.test.ts"],
+          testTimeout: 60_000,
+          setupFiles: ["test/support/runs.ts"],
+        },
+      },
     ],
   },
 });

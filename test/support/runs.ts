@@ -1,20 +1,24 @@
 /// <reference types="vite/client" />
 /**
- * How often and from where random tests run. `VITE_RUNS=20` multiplies the runs, `VITE_SEED=…` repeats those of a
- * failure, which prints its seed.
+ * How often and from where random tests run. Unless told otherwise each run draws the same cases, so that a change is judged by itself and
+ * not by luck. `VITE_SEED=random VITE_RUNS=20` looks for new ones, twenty times as many; a failure prints its seed, and
+ * `VITE_SEED=…` repeats it.
  */
+import fc from "fast-check";
 
 export const times = Math.max(1, Number(import.meta.env.VITE_RUNS ?? 1));
 
-const given: unknown = import.meta.env.VITE_SEED;
+const given: string | undefined = import.meta.env.VITE_SEED;
 
 /** The seed of this run, for tests that draw by themselves. */
-export const seed: number = given === undefined ? Date.now() % 2 ** 31 : Number(given);
+export const seed: number = given === "random" ? Date.now() % 2 ** 31 : Number(given ?? 1);
 
 /** Slow properties shrink a failure only when it is looked into by its seed. */
-export const repeats = given !== undefined;
+export const repeats = given !== undefined && given !== "random";
 
-/** Parameters of `fc.assert` for so many runs by default. */
-export function runs(count: number): { numRuns: number; seed?: number } {
-  return { numRuns: count * times, ...(given === undefined ? {} : { seed }) };
+/** So many runs by default, as a parameter of `fc.assert`. */
+export function runs(count: number): { numRuns: number } {
+  return { numRuns: count * times };
 }
+
+fc.configureGlobal({ seed });
