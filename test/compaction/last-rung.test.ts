@@ -13,7 +13,11 @@ const bedOf = (ceiling: number, options: BedOptions = {}) =>
 
 function rung(bed: Bed, entering: Parameters<Bed["snapshot"]>[0] = {}, batchSeq = bed.log.end() + 1) {
   const snapshot = bed.snapshot(entering);
-  const { forms, measure } = lastRung(bed.ground, snapshot, batchSeq);
+  const { forms, measure } = lastRung(
+    bed.ground,
+    snapshot,
+    snapshot.entering.batch.map((_, index) => batchSeq + index),
+  );
   return { nodes: forms.map(({ node }) => node), forms, measure, fits: fits(measure, snapshot.budget) };
 }
 

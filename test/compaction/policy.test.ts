@@ -33,6 +33,9 @@ describe("defaults", () => {
       compactionRetries: 1,
       maxPaidCalls: 3,
       maxWaitMs: 120_000,
+      mode: "active",
+      cache: "auto",
+      onDisconnect: "abort",
       prune: { over: 8192, head: 4096, tail: 1024, protectGroups: 2, exemptTools: [] },
       summary: { route: "self", maxTokens: 8192, shape: "auto", instructions: undefined },
     });
@@ -166,7 +169,7 @@ describe("what is refused", () => {
     ["[DSH-016] a key of another product", { models: [] }, "models"],
     ["[DSH-008] half a route: no provider", { summary: { route: "model" } }, "summary.route"],
     ["[DSH-008] half a route: no model", { summary: { route: "provider/" } }, "summary.route"],
-    ["a key of a later release", { mode: "shadow" }, "mode"],
+    ["a key of a later release", { background: "off" }, "background"],
     ["a ratio that is no number", { runwayRatio: Number.NaN }, "runwayRatio"],
     ["a runway of everything", { runwayRatio: 1 }, "runwayRatio"],
     ["a cap of no tokens", { maxContextTokens: 0 }, "maxContextTokens"],

@@ -15,7 +15,7 @@ function surface(text: string): SurfaceItem[] {
     const role = { u: "user", a: "assistant", c: "assistant", r: "tool", k: "checkpoint" }[kind]!;
     const weight = { tokens: Number(price), bytes: 0, images: 0 };
     const seq = index + 1;
-    const rest = { seq, body: seq, mend: false, thinking: false };
+    const rest = { seq, body: seq, joined: false, mend: false, thinking: false };
     return [{ ...rest, kind: role as SurfaceItem["kind"], weight, open, turn: kind === "u" }];
   });
 }

@@ -110,7 +110,7 @@ it("[G1] a refused request names no object and gets a problem document", async (
 it("[G1] a tenant reaches its own sessions alone, whatever the request says of itself", async () => {
   const gateway = fakeGateway(readAll, { gate: two });
   const url = "/v1/sessions/s";
-  const claims = { "plimsoll-tenant": "globex", "plimsoll-session": "other", "Plimsoll-Token": "x" };
+  const claims = { "plimsoll-tenant": "globex", "plimsoll-session": "other" };
   await gateway.send("GET", url, { headers: { authorization: "Bearer old", ...claims } });
   await gateway.send("GET", url, { headers: { "x-api-key": "g:with:colons" } });
   expect(gateway.named).toEqual(["acme:s", "globex:s"]);
@@ -118,4 +118,18 @@ it("[G1] a tenant reaches its own sessions alone, whatever the request says of i
   expect(headers?.get("plimsoll-tenant")).toBe("acme");
   expect(headers?.get("plimsoll-session")).toBe("s");
   expect(headers?.has("plimsoll-token")).toBe(false);
+});
+
+it("[G33] plimsoll-token goes before every other token, and stays at the gateway", async () => {
+  const gateway = fakeGateway(readAll, { gate: two });
+  const send = (headers: Record<string, string>) => gateway.send("GET", "/v1/sessions/s", { headers });
+  expect((await send({ "plimsoll-token": "old", authorization: "Bearer sk-vendor" })).status).toBe(200);
+  expect((await send({ "plimsoll-token": "Bearer old", "x-api-key": "g:with:colons" })).status).toBe(200);
+  expect((await send({ "plimsoll-token": "no", authorization: "Bearer old" })).status).toBe(401);
+  expect((await send({ authorization: "Bearer sk-vendor" })).status).toBe(401);
+  expect(gateway.named).toEqual(["acme:s", "acme:s"]);
+  for (const { request } of gateway.reached) {
+    expect(request.headers.has("plimsoll-token")).toBe(false);
+    expect(request.headers.has("plimsoll-forwarded-authorization")).toBe(false);
+  }
 });

@@ -1,5 +1,6 @@
 /** A namespace of sessions that does what the test says and remembers what reached it. */
 import { createExecutionContext } from "cloudflare:test";
+import { parseEnv } from "../../src/env.ts";
 import type { Gauge } from "../../src/gateway/admission.ts";
 import { createApp } from "../../src/gateway/app.ts";
 import type { Gate } from "../../src/gateway/auth.ts";
@@ -30,14 +31,21 @@ export interface FakeGateway {
   send(
     method: string,
     url: string,
-    init?: { headers?: Record<string, string>; body?: BodyInit },
+    init?: { headers?: Record<string, string>; body?: BodyInit | null },
   ): Promise<Response>;
 }
 
-export function fakeGateway(
-  handler: Handler = readAll,
-  parts: { gate?: Gate; gauge?: Gauge; now?: () => number } = {},
-): FakeGateway {
+export interface FakeParts {
+  gate?: Gate;
+  /** Further variables of the Worker: PROVIDERS, ROUTES, secrets. */
+  env?: Record<string, string>;
+  gauge?: Gauge;
+  now?: () => number;
+  /** What answers relayed requests; without it nothing can be reached. */
+  fetch?: typeof fetch;
+}
+
+export function fakeGateway(handler: Handler = readAll, parts: FakeParts = {}): FakeGateway {
   const reached: Reached[] = [];
   const named: string[] = [];
   const sessions: Sessions<string> = {
@@ -54,7 +62,12 @@ export function fakeGateway(
     }),
   };
   const app = createApp({
-    gateOf: () => parts.gate ?? oneTenant,
+    configOf: () => ({ ...parseEnv(parts.env ?? {}), ...(parts.gate ?? oneTenant) }),
+    fetch:
+      parts.fetch ??
+      (async () => {
+        throw new Error("no network");
+      }),
     ...(parts.gauge === undefined ? {} : { gauge: parts.gauge }),
     ...(parts.now === undefined ? {} : { now: parts.now }),
   });
@@ -65,7 +78,11 @@ export function fakeGateway(
       const headers = init.headers ?? { authorization: "Bearer secret" };
       const absolute = url.startsWith("/") ? `https://plimsoll.test${url}` : url;
       const request = new Request(absolute, { method, headers, body: init.body ?? null });
-      return await app.fetch(request, { SESSIONS: sessions as Sessions }, createExecutionContext());
+      return await app.fetch(
+        request,
+        { ...parts.env, SESSIONS: sessions as Sessions },
+        createExecutionContext(),
+      );
     },
   };
 }

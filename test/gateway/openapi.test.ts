@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { policySchema } from "../../src/compaction/policy.ts";
+import { addressOf } from "../../src/gateway/addresses.ts";
 import { openapi as makeOpenapi } from "../../src/gateway/openapi.ts";
 import { nativeRoutes } from "../../src/gateway/routes.ts";
 import { fakeGateway } from "./fake-sessions.ts";
@@ -34,7 +35,19 @@ it("[G11] describes exactly the routes that the gateway lets through, each with 
   const known = Object.entries(nativeRoutes).flatMap(([path, methods]) =>
     methods.map((method) => `${method} /v1/sessions/{id}${path === "/" ? "" : path}`),
   );
-  expect(described.sort()).toEqual([...known, "GET /healthz", "GET /openapi.json"].sort());
+  // The drop-in paths are described by their own list, and each leads to an endpoint.
+  const dropIns = described.filter((route) => /\/(openai|anthropic)\//.test(route));
+  for (const route of dropIns) {
+    const [method = "", path = ""] = route.split(" ");
+    expect([route, addressOf(method, path)?.target?.kind]).toEqual([
+      route,
+      path.includes("/models") ? "models" : "step",
+    ]);
+  }
+  expect(dropIns).toHaveLength(16);
+  expect(described.filter((route) => !dropIns.includes(route)).sort()).toEqual(
+    [...known, "GET /healthz", "GET /openapi.json"].sort(),
+  );
   const ids = new Set<string>();
   for (const [path, item] of Object.entries(openapi.paths as Record<string, Item>)) {
     for (const [method, operation] of Object.entries(item)) {

@@ -33,11 +33,12 @@ const layers: Record<string, Layer> = {
   compaction: { files: /^src\/compaction\//, may: ["log", "meter", "dialects", "projections"] },
   providers: { files: /^src\/providers\//, may: ["log", "meter", "dialects", "compaction"] },
   env: { files: /^src\/env\.ts$/, may: ["providers", "compaction"] },
+  turn: { files: /^src\/turn\//, may: ["log", "dialects", "providers"] },
   live: { files: /^src\/live\//, may: ["log"] },
   schemas: { files: /^src\/session\/schemas\.ts$/, may: ["log", "dialects", "compaction", "providers"] },
   session: {
     files: /^src\/session\//,
-    may: [...inner, "transaction", "providers", "run", "env", "live", "schemas"],
+    may: [...inner, "transaction", "providers", "run", "turn", "env", "live", "schemas"],
   },
   object: {
     files: /^src\/session-object\.ts$/,

@@ -1,7 +1,7 @@
 /** Peers' cases about whole sessions, through the Worker: triggers, switches, sockets. */
 import { afterEach, describe, expect, it } from "vitest";
+import { overflowRefusal } from "../../cli/loop/checks.ts";
 import { checkRigs, openRig, reply, said, usage, user, words } from "../support/rig.ts";
-import { overflowRefusal } from "../support/strict-provider-checks.ts";
 
 afterEach(checkRigs);
 

@@ -76,6 +76,25 @@ describe("what a provider reported", () => {
     expect(await reported(rig)).toBeNull();
   });
 
+  it("[W2] [DSH-205] a socket is told of a window when it changes, of nothing else as if it had", async () => {
+    const rig = await openRig({ capacity: { window: 64_000 } });
+    const socket = await rig.session.live();
+    await socket.until((frame) => frame.type === "ready");
+    const windows = () =>
+      socket.frames
+        .map((frame) => frame.event as { type: string; body: { capacity: { window: number } } } | undefined)
+        .filter((event) => event?.type === "session/configured")
+        .map((event) => event?.body.capacity.window);
+    expect(windows()).toEqual([64_000]);
+    await rig.say(user("an unrelated record"));
+    await rig.session.expect(200, "PUT", "/", { capacity: { window: 64_000 } });
+    await rig.session.expect(200, "PUT", "/", { capacity: { window: 256_000 } });
+    await expect.poll(windows).toEqual([64_000, 256_000]);
+    const { events } = await rig.session.expect<{ events: { seq: number }[] }>(200, "GET", "/events");
+    expect(socket.seqs()).toEqual(events.map(({ seq }) => seq));
+    socket.close();
+  });
+
   it("[M26] [DSH-203] is that of the newest request, not a sum, and stays when the route changes", async () => {
     const rig = await openRig();
     for (const input of [100, 250]) {

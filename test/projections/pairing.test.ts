@@ -119,3 +119,47 @@ describe("legal cuts", () => {
     );
   });
 });
+
+describe("replies of several items", () => {
+  const thought = { type: "reasoning", summary: [], encrypted_content: "e" };
+  const says = { type: "message", role: "assistant", content: [{ type: "output_text", text: "a" }] };
+  const use = (id: string) => ({ type: "function_call", call_id: id, name: "f", arguments: "{}" });
+  const back = (id: string) => ({ type: "function_call_output", call_id: id, output: "r" });
+  const bedOf = (...messages: readonly object[]) => {
+    const bed = new Bed({ dialect: "openai-responses" });
+    bed.say(...messages);
+    return bed;
+  };
+  const cuts = (bed: Bed) => legalCuts(bed.items()).flatMap((legal, at) => (legal ? [at] : []));
+
+  it("[P34] are never cut apart, with their calls or without", () => {
+    expect(cuts(bedOf(user("u"), thought, says, user("v"), says))).toEqual([0, 1, 3, 4, 5]);
+    const loop = bedOf(user("u"), thought, says, use("a"), use("b"), back("b"), back("a"), thought, says);
+    expect(cuts(loop)).toEqual([0, 1, 7, 9]);
+    expect(callGroups(loop.items())).toEqual([1]);
+    expect(newestUnit(loop.items())).toBe(7);
+  });
+
+  it("[P34] keep their calls open until each has its output, and no joint shows as a call", () => {
+    const bed = bedOf(user("u"), use("a"), thought, use("b"));
+    expect(bed.items().map(({ open, joined }) => [open, joined])).toEqual([
+      [0, false],
+      [1, false],
+      [1, true],
+      [2, true],
+    ]);
+    bed.say(back("a"), user("v"));
+    expect(
+      bed
+        .items()
+        .map(({ kind }) => kind)
+        .slice(4),
+    ).toEqual(["tool", "tool", "user"]);
+    expect(cuts(bed)).toEqual([0, 1, 6, 7]);
+  });
+
+  it("[P34] end at the first output: what follows is another reply", () => {
+    const bed = bedOf(user("u"), use("a"), back("a"), use("b"), back("b"), says);
+    expect(cuts(bed)).toEqual([0, 1, 3, 5, 6]);
+  });
+});

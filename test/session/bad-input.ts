@@ -54,9 +54,9 @@ export const badInputs: BadInput[] = [
   },
   {
     what: "an unknown key",
-    ...prepare({ messages: [], runtimeContext: SECRET }),
+    ...prepare({ messages: [], background: SECRET }),
     ...bad,
-    at: "runtimeContext",
+    at: "background",
   },
   {
     what: "an unknown key that looks like a value",
@@ -224,9 +224,9 @@ export const badInputs: BadInput[] = [
   },
   { what: "a moment that is no number", method: "GET", path: `/surface?at=${SECRET}`, ...bad, at: "at" },
   {
-    what: "another dialect's Surface",
+    what: "a Surface in a dialect that nobody speaks",
     method: "GET",
-    path: "/surface?dialect=anthropic",
+    path: `/surface?dialect=${SECRET}`,
     ...bad,
     at: "dialect",
   },

@@ -10,15 +10,19 @@ const kinds = {
   settle: 6,
   fork: 2,
   manual: 2,
-  undo: 2,
-  cancel: 1,
+  undo: 4,
+  cancel: 2,
   abort: 1,
-  overflow: 3,
+  overflow: 5,
   configure: 2,
   restart: 1,
   brokenOff: 2,
   pass: 1,
   illegal: 1,
+  enqueue: 2,
+  dispatch: 4,
+  land: 5,
+  fail: 2,
 } as const;
 type Kind = keyof typeof kinds;
 

@@ -1,5 +1,6 @@
 /** `POST /overflow` where nothing is to be recovered: what was said is no overflow, or recovery may not run. */
 import { afterEach, describe, expect, it } from "vitest";
+import { overflowRefusal } from "../../cli/loop/checks.ts";
 import {
   checkRigs,
   type Message,
@@ -10,7 +11,6 @@ import {
   said,
   user,
 } from "../support/rig.ts";
-import { overflowRefusal } from "../support/strict-provider-checks.ts";
 
 afterEach(checkRigs);
 

@@ -1,5 +1,6 @@
 /** `POST /overflow`: what the harness is told after the provider refused a prepared request. */
 import { afterEach, describe, expect, it } from "vitest";
+import { overflowRefusal } from "../../cli/loop/checks.ts";
 import {
   calls,
   checkRigs,
@@ -13,7 +14,6 @@ import {
   user,
   words,
 } from "../support/rig.ts";
-import { overflowRefusal } from "../support/strict-provider-checks.ts";
 
 afterEach(checkRigs);
 
@@ -82,6 +82,7 @@ describe("the input", () => {
     const inside = types.slice(types.indexOf("step/start"));
     expect(inside).toEqual([
       "step/start",
+      "route/learned",
       "compaction/start",
       "compaction/summary",
       "surface/replace",

@@ -4,19 +4,19 @@ import { dialectOf } from "../../src/dialects/registry.ts";
 import { append } from "../../src/session/append.ts";
 import { openBranch } from "../../src/session/branches.ts";
 import { configure } from "../../src/session/configure.ts";
-import type { Prepared } from "../../src/session/landing.ts";
 import { cancel, compactManually, undoNewest } from "../../src/session/manual.ts";
 import { recover } from "../../src/session/overflow.ts";
 import { prepare } from "../../src/session/prepare.ts";
 import { renderSurface } from "../../src/session/render.ts";
 import { inProgress } from "../../src/session/steps.ts";
+import type { NaiveBranch } from "../support/naive-types.ts";
 import { sign } from "../support/requests.ts";
-import { bytesOf } from "../support/talk.ts";
 import { routes, type World } from "../support/world.ts";
 import { modelAnswer, overflowReport } from "./answers.ts";
 import { requestOf } from "./asked.ts";
 import { envelopeOf, settingsOf } from "./choices.ts";
 import type { Deed, Request } from "./deeds.ts";
+import { isSending, OVERTAKEN, reported, Sender } from "./sender.ts";
 import { items, raws, Speaker } from "./speaker.ts";
 import { standing } from "./standing.ts";
 import type { Watcher } from "./watcher.ts";
@@ -28,15 +28,18 @@ export class Player {
   readonly watcher: Watcher;
   private readonly speaker: Speaker;
   private readonly requests: Request[] = [];
+  private readonly sender: Sender;
 
   constructor(world: World, watcher: Watcher) {
     this.world = world;
     this.watcher = watcher;
     this.speaker = new Speaker(world.dialect);
+    this.sender = new Sender(world, watcher, this.speaker);
   }
 
   async play(deed: Deed): Promise<void> {
-    await this[deed.do](deed);
+    if (isSending(deed.do)) await this.sender[deed.do](deed, this.pick(deed.a));
+    else await this[deed.do](deed);
   }
 
   private get naive() {
@@ -79,7 +82,8 @@ export class Player {
     const outcome = this.world.do((core) =>
       append(core, { branch: branch.name, items: list, strict, expect: branch.head }, () => undefined),
     );
-    if (!outcome.ok) expect([strict, outcome.code]).toEqual([true, "open-calls"]);
+    if (this.world.core.held.has(branch.id)) expect(outcome).toMatchObject({ ok: false, code: "busy" });
+    else if (!outcome.ok) expect([strict, outcome.code]).toEqual([true, "open-calls"]);
   }
 
   private async prepare(deed: Deed): Promise<void> {
@@ -94,7 +98,9 @@ export class Player {
     await this.world.start("prepare", branch.id, async (core) => {
       try {
         const prepared = await prepare(core, request, () => undefined);
-        this.prepared(branch.id, prepared);
+        const sent = requestOf(this.world, branch.id, prepared);
+        this.requests.push(sent);
+        this.watcher.sent(sent, prepared.head, prepared.json);
       } catch (error) {
         this.watcher.refused("prepare", error, [
           "irreducible",
@@ -107,15 +113,19 @@ export class Player {
     });
   }
 
-  private prepared(branch: number, prepared: Prepared): void {
-    const request = requestOf(this.world, branch, prepared);
-    this.requests.push(request);
-    this.watcher.sent(request, prepared.head, prepared.json);
-  }
-
   /** A request: mostly the newest of all. */
   private request({ a, b }: Deed): Request | undefined {
     return a < 80 ? this.requests.at(-1) : this.requests[b % Math.max(1, this.requests.length)];
+  }
+
+  private isBusy({ id, claim, step, stepDeadline }: NaiveBranch): boolean {
+    return claim !== "" || this.world.core.held.has(id) || (step !== 0 && stepDeadline > this.world.clock);
+  }
+
+  /** What a reply or an end of a prepared step is refused with. */
+  private answered(request: Request): string {
+    if (this.world.core.held.has(request.branch)) return "busy";
+    return this.inProgress(request) ? "" : "stale-head";
   }
 
   private inProgress({ branch, prepareId }: Request): boolean {
@@ -123,42 +133,29 @@ export class Player {
     return `p${step}` === prepareId && stepDeadline > this.world.clock && head < step;
   }
 
+  /** Ends a prepared step: refused exactly when it is not in progress, or the branch is not free. */
+  private end(request: Request, list: ReturnType<typeof items>): void {
+    const { prepareId, branch, route } = request;
+    const { name } = this.naive.branches.get(branch)!;
+    const expected = this.answered(request);
+    const outcome = this.world.do((core) =>
+      append(core, { branch: name, items: list, prepareId, strict: false }, () => undefined),
+    );
+    expect(outcome.ok ? "" : outcome.code, `the end of a step on ${route}`).toBe(expected);
+  }
+
   private async reply(deed: Deed): Promise<void> {
     const request = this.request(deed);
     if (request === undefined) return;
-    const { route, branch: id, prepareId } = request;
-    const branch = this.naive.branches.get(id)!;
     const thinks = request.dialect === "anthropic" && (deed.bits & 12) !== 0;
-    const message = this.speaker.reply(deed, thinks ? sign(request) : undefined);
-    const usage = { type: "usage", usage: this.usageOf(request, message, deed) };
-    const list = items([message], deed, (deed.bits & 48) === 48 ? [] : [usage]);
-    const expected = this.inProgress(request);
-    const outcome = this.world.do((core) =>
-      append(core, { branch: branch.name, items: list, prepareId, strict: false }, () => undefined),
-    );
-    expect(outcome.ok ? "" : outcome.code, `a reply on ${route}`).toBe(expected ? "" : "stale-head");
-  }
-
-  /** What the provider counts: near the price times the route's true ratio. */
-  private usageOf(request: Request, message: object, deed: Deed): object {
-    const { price } = this.naive.branches.get(request.branch)!.envelope;
-    const ratio = routes[request.route]!.ratio * (0.97 + (deed.b % 7) / 100);
-    const counted = request.messages.reduce((sum, bytes) => sum + this.naive.price(bytes), price);
-    const output = this.naive.price(bytesOf(message, false));
-    return this.speaker.talk.usage(Math.ceil(counted * ratio), Math.ceil(output * ratio));
+    const messages = this.speaker.reply(deed, thinks ? sign(request) : undefined);
+    const usage = { type: "usage", usage: reported(this.naive, this.speaker, request, messages, deed) };
+    this.end(request, items(messages, deed, (deed.bits & 48) === 48 ? [] : [usage]));
   }
 
   private async abort(deed: Deed): Promise<void> {
     const request = this.request(deed);
-    if (request === undefined) return;
-    const { name } = this.naive.branches.get(request.branch)!;
-    const list = items([], deed, [{ type: "aborted" }]);
-    const expected = this.inProgress(request);
-    const { prepareId } = request;
-    const outcome = this.world.do((core) =>
-      append(core, { branch: name, items: list, prepareId, strict: false }, () => undefined),
-    );
-    expect(outcome.ok ? "" : outcome.code).toBe(expected ? "" : "stale-head");
+    if (request !== undefined) this.end(request, items([], deed, [{ type: "aborted" }]));
   }
 
   private async fork(deed: Deed): Promise<void> {
@@ -169,12 +166,16 @@ export class Player {
     const all = [...this.naive.nodes.keys()];
     const from = (deed.bits & 1) === 0 ? path.at(-1 - (deed.b % 8)) : all[deed.b % Math.max(1, all.length)];
     const parent = path.includes(from ?? 0) && (deed.bits & 2) === 0 ? branch.name : null;
-    expect(this.world.do((core) => openBranch(core, from ?? 0, undefined, parent)).ok).toBe(true);
+    const lies = [...this.naive.branches.values()].some(({ head }) =>
+      this.naive.path(head).includes(from ?? 0),
+    );
+    const outcome = this.world.do((core) => openBranch(core, from ?? 0, undefined, parent));
+    expect(outcome.ok ? "" : outcome.code).toBe(from === undefined || lies ? "" : "unknown-node");
   }
 
   private async manual(deed: Deed): Promise<void> {
     const branch = this.pick(deed.a);
-    const busy = branch.claim !== "" || (branch.step !== 0 && branch.stepDeadline > this.world.clock);
+    const busy = this.isBusy(branch);
     await this.world.start("manual", branch.id, async (core) => {
       try {
         const outcome = await compactManually(core, branch.name, this.speaker.name());
@@ -188,7 +189,7 @@ export class Player {
 
   private async undo(deed: Deed): Promise<void> {
     const branch = this.pick(deed.a);
-    const busy = branch.claim !== "" || (branch.step !== 0 && branch.stepDeadline > this.world.clock);
+    const busy = this.isBusy(branch);
     const newest = this.naive.undoable(branch.id);
     const outcome = this.world.do((core) => undoNewest(core, branch.name));
     if (!outcome.ok)
@@ -293,6 +294,3 @@ export class Player {
     expect([outcome.ok, log.end()]).toEqual([false, end]);
   }
 }
-
-/** Refusals of a prepare that another request overtook while it waited: what it brings no longer fits behind the head. */
-const OVERTAKEN = ["result-without-call", "late-result", "bad-message"];

@@ -29,7 +29,7 @@ class Table {
 
   say(...messages: object[]): void {
     const items = messages.map(
-      (message) => `{"type":"message","message":${textOf(bytesOf(message, false))}}`,
+      (message) => `{"type":"message","message":${textOf(bytesOf(message!, false))}}`,
     );
     const raws = items.map((text, index) => ({
       bytes: new TextEncoder().encode(text),
@@ -66,12 +66,12 @@ class Table {
 
   /** Answers a request with signed thinking, and calls if any. */
   reply(request: Request, calls: readonly string[] = [], branch = "main"): void {
-    const message = talk.assistant({
+    const [message] = talk.assistant({
       text: words(`reply ${++this.serial}`, 60),
       calls,
       signature: sign(request),
     });
-    const text = `{"type":"message","message":${textOf(bytesOf(message, false))}}`;
+    const text = `{"type":"message","message":${textOf(bytesOf(message!, false))}}`;
     const items = [{ bytes: new TextEncoder().encode(text), at: "items[0]" }];
     const given = { branch, items, prepareId: request.prepareId, strict: false };
     expect(this.world.do((core) => append(core, given, () => undefined)).ok).toBe(true);
@@ -188,7 +188,7 @@ it("[P14] a summary is asked for in words of its own where the span ends with a 
   const table = new Table("test/free");
   await table.turns(3);
   table.say(talk.user("mind the tide"), talk.system("The gauge is off."));
-  table.say(talk.assistant({ text: "I will.", calls: [] }), talk.user("good"));
+  table.say(...talk.assistant({ text: "I will.", calls: [] }), talk.user("good"));
   const conversation = async () => {
     await table.world.start("manual", 2, (core) => compactManually(core, "main", "c"));
     const { messages } = JSON.parse(textOf(table.world.calls[0]!.body)) as { messages: { role: string }[] };
@@ -197,7 +197,7 @@ it("[P14] a summary is asked for in words of its own where the span ends with a 
   };
   // The newest unit is the last user message: the span ends with the reply, and is sent as it stands.
   expect((await conversation()).length).toBeGreaterThan(4);
-  table.say(talk.system("The gauge is right again."), talk.assistant({ text: "Fine.", calls: [] }));
+  table.say(talk.system("The gauge is right again."), ...talk.assistant({ text: "Fine.", calls: [] }));
   // Now it ends with a system message, behind which no user message may stand.
   expect(await conversation()).toEqual(["user"]);
 });

@@ -64,10 +64,13 @@ const often = {
   "late replies after a restart": 1,
   "late replies after a cancel": 1,
   undos: 1,
+  dispatched: 10,
+  landed: 5,
+  failed: 1,
 };
 const oftenThinking = { "open loops with thinking": 20, "replaced by route": 5 };
 
-const deeds = fc.array(deed, { minLength: 10, maxLength: 40, size: "max" });
+const deeds = fc.array(deed, { minLength: 10, maxLength: 55, size: "max" });
 
 describe.each(dialectNames)("a session in %s", (dialect) => {
   it("[B14] [T10] keeps every promise after every step, whatever happens to it", {

@@ -29,13 +29,13 @@ export class Speaker {
   batch(head: NaiveNode | undefined, deed: Deed, request: boolean): object[] {
     if (head === undefined) return [this.user(deed)];
     // Anthropic: a system message stands in front of a reply.
-    if (head.role === "system" && this.dialect === "anthropic") return request ? [] : [this.reply(deed)];
+    if (head.role === "system" && this.dialect === "anthropic") return request ? [] : this.reply(deed);
     if (head.open.length > 0 && deed.a % 4 !== 0) return this.results(head.open, deed);
     if (request) return deed.b % 5 === 0 ? [] : [this.user(deed)];
     const imported = this.dialect === "anthropic" && (deed.bits & 128) !== 0 ? "imported" : undefined;
     const which = deed.b % 7;
     if (which === 0) return [this.user(deed), this.talk.system(this.name())];
-    return which < 4 ? [this.reply(deed, imported)] : [this.user(deed)];
+    return which < 4 ? this.reply(deed, imported) : [this.user(deed)];
   }
 
   private user(deed: Deed): object {
@@ -43,7 +43,7 @@ export class Speaker {
   }
 
   /** A reply with up to three calls, some of it without a text; now and then it is thinking alone. */
-  reply(deed: Deed, signature?: string): object {
+  reply(deed: Deed, signature?: string): object[] {
     const count = [0, 1, 1, 2, 3][deed.b % 5]!;
     const calls = Array.from({ length: count }, () => `call_${++this.serial}`);
     const silent = (deed.bits & 1) === 0 && (count > 0 || (signature !== undefined && deed.b % 3 === 0));

@@ -6,6 +6,7 @@ import { expect } from "vitest";
 import { violations } from "../../src/dialects/legal.ts";
 import type { EventRow, Meta } from "../../src/log/events.ts";
 import { elements, pick } from "../../src/log/scanner.ts";
+import { inboxKey } from "../../src/projections/fold-branch.ts";
 import { surfaceWeight } from "../../src/projections/surface.ts";
 import { audit } from "../../src/session/audit.ts";
 import { currentPressure } from "../../src/session/pressure.ts";
@@ -97,7 +98,7 @@ export class Watcher {
 
   /**
    * Whether the node's thinking is gone for good: by a switch of the route, with which it does not come back; on another branch,
-   * before a fork went back into the loop; or for a request that was to begin a turn and never landed.
+   * before a fork went back into the loop; or for a request that was to begin a turn and never landed, or left again with its step.
    */
   private isGone(branch: number, node: number, naive: Naive): boolean {
     const { log } = this.world;
@@ -115,7 +116,10 @@ export class Watcher {
     const start = rows.find((row) => row.type === "compaction/start" && own(row));
     if ((start?.meta as Meta<"compaction/start"> | undefined)?.trigger !== "pressure") return true;
     const end = rows.findIndex((row) => row.type === "compaction/end" && own(row));
-    return end >= 0 && rows[end + 1]?.type === "step/start";
+    const started = rows[end + 1];
+    if (end < 0 || started?.type !== "step/start") return false;
+    const entered = (started.meta as Meta<"step/start">).epoch !== undefined;
+    return !entered || !rows.some((row) => row.step === started.seq && leaves(row));
   }
 
   async check(): Promise<void> {
@@ -155,10 +159,11 @@ export class Watcher {
       expect(runs, `something runs for the claim on ${branch}`).toBe(true);
     }
     for (const { id } of log.branches()) {
-      const { head, step, envelope, route } = log.branch(id)!;
+      const { head, tip, step, envelope, route } = log.branch(id)!;
       const naive = this.naive.branches.get(id)!;
-      expect({ head, step, envelope, route }).toEqual({
+      expect({ head, tip, step, envelope, route }).toEqual({
         head: naive.head,
+        tip: naive.tip,
         step: naive.step,
         envelope: naive.envelope.hash,
         route: naive.route,
@@ -173,10 +178,11 @@ export class Watcher {
       this.judged.add(call);
       this.count("summary calls");
       const { dialect, provider, model } = call.upstream;
-      const spans = pick(call.body, 0, ["system", "tools", "messages"]);
+      const spans = pick(call.body, 0, ["system", "tools", "messages", "input"]);
       const raw = (key: "system" | "tools") =>
         spans[key] === undefined ? "" : textOf(call.body.subarray(spans[key].start, spans[key].end));
-      const messages = [...elements(call.body, spans.messages!.start)].map(({ start, end }) =>
+      const list = spans.messages ?? spans.input;
+      const messages = [...elements(call.body, list!.start)].map(({ start, end }) =>
         call.body.subarray(start, end),
       );
       const route = `${provider}/${model}`;
@@ -195,13 +201,16 @@ export class Watcher {
     expect(await surfaceAnswer(core, branch.name, undefined).text(), `the Surface of ${branch.name}`).toBe(
       text,
     );
-    expect(surfaceWeight(log, branch.head, log.view(branch.view))).toEqual(this.naive.weight(items));
+    expect(log.state(inboxKey(id)) ?? []).toEqual(this.naive.branches.get(id)!.inbox);
+    expect(surfaceWeight(log, branch.tip, log.view(branch.view))).toEqual(this.naive.weight(items));
     const route = core.settings().route;
     const { tokens, source } = currentPressure(core, branch);
     expect({ tokens, source }).toEqual(this.naive.pressure(id, route, routes[route!]!.ratio));
     this.checkLegal(items);
+    this.checkUntorn(id);
     this.checkUnchanged(id, text);
-    this.past.push({ branch: branch.name, at: log.end(), text });
+    // What was never accepted is not shown again.
+    if (branch.tip === branch.head) this.past.push({ branch: branch.name, at: log.end(), text });
   }
 
   /** Legal up to the group that is open at the head. */
@@ -210,6 +219,17 @@ export class Watcher {
     if (end === 0) return;
     const rendered = this.naive.render(items.slice(0, end));
     expect(violations(this.world.dialect, rendered)).toEqual([]);
+  }
+
+  /** A reply of Responses is several items in a row: a checkpoint takes all of them or none. */
+  private checkUntorn(id: number): void {
+    const { head, content } = this.naive.standing(id);
+    if (this.world.dialect !== "openai-responses" || content.upto === 0) return;
+    const path = this.naive.path(head);
+    const cut = path.indexOf(content.upto);
+    const [last, next] = [path[cut], path[cut + 1]].map((seq) => this.naive.nodes.get(seq ?? 0)?.role);
+    expect(last === "assistant" && next === "assistant", `a reply of ${id} is torn`).toBe(false);
+    this.count("checkpoints around whole replies");
   }
 
   /** What a branch shows changes with an event on it and no other way. */
@@ -239,4 +259,10 @@ export class Watcher {
 
 function answerOf(generation: number, messages: readonly Uint8Array[]): string {
   return `{"generation":${generation},"messages":[${messages.map(textOf).join(",")}]}`;
+}
+
+/** Whether the event ends a step without a reply: what entered with it is on no branch any more. */
+function leaves({ type, meta }: EventRow): boolean {
+  if (type === "step/failed") return !(meta as Meta<"step/failed">).resend;
+  return type === "step/aborted" || type === "step/cancelled";
 }

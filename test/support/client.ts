@@ -1,12 +1,12 @@
 /** A client of the whole Worker for tests: HTTP as one tenant, and sockets that keep what they receive. */
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
+import { parseEnv } from "../../src/env.ts";
 import { createApp } from "../../src/gateway/app.ts";
-import type { Gate } from "../../src/gateway/auth.ts";
 
 export const TOKEN = "token-of-acme";
-const gate: Gate = { tokens: [{ name: "acme", token: TOKEN }], devOpen: false };
-const app = createApp({ gateOf: () => gate });
+const config = parseEnv({ API_TOKENS: `acme:${TOKEN}` });
+const app = createApp({ configOf: () => config });
 
 /** A frame of the server, read. */
 export interface Frame {

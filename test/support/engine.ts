@@ -62,9 +62,8 @@ export class Bed {
       route: "fake/model",
       prior: options.prior ?? 1,
       binding: options.binding ?? "none",
-      configured: 3,
       now: () => this.clock,
-      surface: (branch, view) => surfaceOf(this.log, branch.head, view),
+      surface: (branch, view) => surfaceOf(this.log, branch.tip, view),
     };
   }
 
@@ -74,7 +73,7 @@ export class Bed {
 
   /** Appends messages to the branch; their seqs. */
   say(...messages: readonly object[]): number[] {
-    return this.write(...messageEvents(this.batch(...messages), this.branch, this.clock)).map(
+    return this.write(...messageEvents(this.batch(...messages), { branch: this.branch, at: this.clock })).map(
       ({ seq }) => seq,
     );
   }

@@ -88,6 +88,8 @@ function coreOver(log: EventLog): Core {
     }),
     wait: () => Promise.resolve(),
     landed: () => undefined,
+    keep: () => undefined,
+    defect: () => undefined,
   });
 }
 

@@ -13,10 +13,23 @@ function blocks(content: unknown): Block[] {
 
 /** The calls that are open behind a message, from the message itself and those open before it. */
 export function openBehind(
-  message: { content?: unknown; tool_calls?: { id: string }[]; tool_call_id?: string },
+  message: {
+    type?: string;
+    content?: unknown;
+    tool_calls?: { id: string }[];
+    tool_call_id?: string;
+    call_id?: string;
+  },
   role: Role,
   before: readonly string[],
+  beforeRole: Role | undefined,
 ): string[] {
+  // Items of one reply stand in a row, and their calls add up.
+  if (role === "assistant" && message.type !== undefined) {
+    const own = message.type === "function_call" ? [message.call_id!] : [];
+    return beforeRole === "assistant" ? [...before, ...own] : own;
+  }
+  if (message.call_id !== undefined) return before.filter((id) => id !== message.call_id);
   const content = blocks(message.content);
   if (role === "assistant") {
     const uses = content.filter((block) => block.type === "tool_use");
@@ -35,5 +48,5 @@ export function images(value: unknown): number {
   if (Array.isArray(value)) return value.reduce<number>((sum, inner) => sum + images(inner), 0);
   if (typeof value !== "object" || value === null) return 0;
   const { type, content } = value as Block;
-  return (type === "image" || type === "image_url" ? 1 : 0) + images(content ?? []);
+  return (/^(image|image_url|input_image)$/.test(type ?? "") ? 1 : 0) + images(content ?? []);
 }

@@ -28,7 +28,11 @@ export interface NaiveView {
 export interface NaiveBranch {
   id: number;
   name: string;
+  /** The newest accepted node, and the newest of all: between them stands what a step in progress took along. */
   head: number;
+  tip: number;
+  /** Messages that wait, oldest first. */
+  inbox: number[];
   views: NaiveView[];
   claim: string;
   step: number;

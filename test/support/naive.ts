@@ -41,7 +41,7 @@ export class Naive {
   /** Head and content of a branch, now or when the log ended at a seq. */
   standing(id: number, at = Number.POSITIVE_INFINITY): { head: number; gen: number; content: Content } {
     const branch = this.branches.get(id)!;
-    const head = this.path(branch.head).findLast((seq) => seq <= at) ?? 0;
+    const head = this.path(branch.tip).findLast((seq) => seq <= at) ?? 0;
     const view = branch.views.findLast((one) => one.seq <= at);
     return { head, gen: view?.gen ?? 0, content: view?.content ?? nothing() };
   }
@@ -125,7 +125,7 @@ export class Naive {
   private take(row: EventRow): void {
     const branch = this.branches.get(row.branch);
     if (row.type === "branch/opened") this.openBranch(row, row.meta as Meta<"branch/opened">);
-    else if (row.type.startsWith("message/")) this.takeNode(row, branch!);
+    else if (row.type.startsWith("message/") || row.type === "context/runtime") this.takeNode(row, branch!);
     else this.takers[row.type]?.(branch!, row.meta as never, row);
   }
 
@@ -138,11 +138,18 @@ export class Naive {
     "step/start": (branch, meta, row) => {
       Object.assign(branch, { step: row.seq, stepDeadline: meta.deadline, route: meta.route ?? "" });
     },
-    "step/end": closeStep,
-    "step/aborted": closeStep,
-    "step/cancelled": closeStep,
+    "step/end": (branch) => closeStep(branch, branch.tip),
+    "step/aborted": (branch) => closeStep(branch, branch.head),
+    "step/cancelled": (branch) => closeStep(branch, branch.head),
     "step/failed": (branch, meta) => {
-      if (!meta.resend) closeStep(branch);
+      if (!meta.resend) closeStep(branch, branch.head);
+    },
+    "inbox/enqueued": (branch, _, row) => {
+      branch.inbox.push(row.seq);
+    },
+    "inbox/claimed": (branch, { seqs }) => {
+      if (seqs.some((seq, index) => branch.inbox[index] !== seq)) throw new Error("claimed out of order");
+      branch.inbox.splice(0, seqs.length);
     },
     "usage/reported": (branch, meta, row) => {
       if (meta.anchor !== null) branch.anchor = row.seq;
@@ -177,7 +184,16 @@ export class Naive {
       content: { ...view.content, forms },
     };
     this.branches.set(row.seq, {
-      ...{ id: row.seq, name: meta.name, head: meta.from, claim: "", step: 0, stepDeadline: 0 },
+      ...{
+        id: row.seq,
+        name: meta.name,
+        head: meta.from,
+        tip: meta.from,
+        inbox: [],
+        claim: "",
+        step: 0,
+        stepDeadline: 0,
+      },
       views: inherited === undefined ? [] : [inherited],
       ...this.stepBehind(path, inherited?.content.upto ?? 0, parent),
       anchor: this.nodes.get(meta.from)?.anchor ?? 0,
@@ -215,12 +231,14 @@ export class Naive {
   }
 
   private takeNode(row: EventRow, branch: NaiveBranch): void {
-    const before = this.nodes.get(branch.head);
-    const role = row.type.slice("message/".length) as Role;
-    const open = openBehind(JSON.parse(textOf(this.log.body(row.seq))), role, before?.open ?? []);
-    const { head: parent, anchor, id } = branch;
+    const before = this.nodes.get(branch.tip);
+    const role = row.type === "context/runtime" ? "user" : (row.type.slice("message/".length) as Role);
+    const message = JSON.parse(textOf(this.log.body(row.seq)));
+    const open = openBehind(message, role, before?.open ?? [], before?.role);
+    const { tip: parent, anchor, id } = branch;
     this.nodes.set(row.seq, { seq: row.seq, parent, role, open, branch: id, step: row.step, anchor });
-    branch.head = row.seq;
+    branch.tip = row.seq;
+    if ((row.meta as Meta<"message/user">).entering === undefined) branch.head = row.seq;
   }
 
   /** The content that the event states must be what the forms and the checkpoint before it make of the old one. */
@@ -228,12 +246,16 @@ export class Naive {
     const { compaction } = meta;
     const base = kind === "undo" ? this.beforeCompaction(branch, compaction) : branch.views.at(-1)?.content;
     const content: Content = { ...(base ?? nothing()), forms: new Map(base?.forms) };
+    // Forms of what a step took along and nobody accepted leave with it.
+    const shown = this.path(branch.tip);
+    for (const node of content.forms.keys()) if (!shown.includes(node)) content.forms.delete(node);
     for (const [node, form] of branch.loose.forms) content.forms.set(node, form);
-    if (kind === "checkpoint") {
-      content.checkpoint = branch.loose.checkpoint;
+    if (kind === "checkpoint" || kind === "adopt") {
+      content.checkpoint = kind === "adopt" ? meta.checkpoint : branch.loose.checkpoint;
+      if (kind === "adopt" && this.rowOf(meta.checkpoint).branch === branch.id)
+        throw new Error("a branch adopts its own checkpoint");
       content.upto = this.meta(content.checkpoint, "compaction/summary").span.to;
-      const path = this.path(branch.head);
-      for (const node of path.slice(0, path.indexOf(content.upto) + 1)) content.forms.delete(node);
+      for (const node of shown.slice(0, shown.indexOf(content.upto) + 1)) content.forms.delete(node);
     }
     const stated = { upto: meta.upto, checkpoint: meta.checkpoint, forms: new Map(meta.forms) };
     if (shape(stated) !== shape(content)) {
@@ -245,16 +267,23 @@ export class Naive {
     branch.loose = { forms: new Map(), checkpoint: 0 };
   }
 
+  private rowOf(seq: number): EventRow {
+    const row = this.log.event(seq);
+    if (row === undefined) throw new Error(`no event ${seq}`);
+    return row;
+  }
+
   private beforeCompaction(branch: NaiveBranch, compaction: string): Content | undefined {
-    const own = (view: NaiveView) => view.kind !== "undo" && view.kind !== "inherit" && view.kind !== "route";
+    const own = (view: NaiveView) =>
+      view.kind !== "undo" && view.kind !== "inherit" && view.kind !== "route" && view.kind !== "adopt";
     const first = branch.views.findIndex((view) => own(view) && view.compaction === compaction);
     if (first < 0) throw new Error("an undo of a compaction that the branch never made");
     return branch.views[first - 1]?.content;
   }
 }
 
-function closeStep(branch: NaiveBranch): void {
-  Object.assign(branch, { step: 0, stepDeadline: 0 });
+function closeStep(branch: NaiveBranch, at: number): void {
+  Object.assign(branch, { step: 0, stepDeadline: 0, head: at, tip: at });
 }
 
 function shape({ upto, checkpoint, forms }: Content): string {

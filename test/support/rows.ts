@@ -23,7 +23,16 @@ export function row(seq: number, changes: Partial<EventRow> = {}): EventRow {
 }
 
 export function node(columns: Partial<NodeColumns> = {}): NodeColumns {
-  return { parent: 0, jump: 0, depth: 1, cum: noWeight, open: [], turn: false, anchor: 0, ...columns };
+  return {
+    parent: 0,
+    jump: 0,
+    depth: 1,
+    cum: noWeight,
+    open: [],
+    turn: false,
+    anchor: 0,
+    ...columns,
+  };
 }
 
 export function branch(id: number, changes: Partial<Branch> = {}): Branch {
@@ -32,6 +41,8 @@ export function branch(id: number, changes: Partial<Branch> = {}): Branch {
     name: `b${id}`,
     from: 0,
     head: 0,
+    tip: changes.head ?? 0,
+    dialect: "",
     view: 0,
     gen: 0,
     envelope: "",
@@ -42,6 +53,7 @@ export function branch(id: number, changes: Partial<Branch> = {}): Branch {
     stepDeadline: 0,
     sent: 0,
     resends: 0,
+    request: null,
     claim: "",
     ...changes,
   };

@@ -3,16 +3,10 @@
  * the real one would refuse, behaves per call as scripted, and records every request. Give its `fetch` to
  * the code under test.
  */
-import type { DialectName } from "../../src/dialects/dialect.ts";
-import type { ThinkingBinding } from "../../src/providers/provider.ts";
-import {
-  faultOf,
-  type Json,
-  overflowRefusal,
-  type Refusal,
-  refusal,
-  signatureFor,
-} from "./strict-provider-checks.ts";
+
+import { faultOf, type Json, overflowRefusal, type Refusal } from "../../cli/loop/checks.ts";
+import { rateLimit, serverError } from "../../cli/loop/failures.ts";
+import { signatureFor } from "../../cli/loop/thinking.ts";
 import {
   bodyOf,
   errorEvent,
@@ -20,7 +14,9 @@ import {
   type FakeCall,
   type FakeReply,
   openingOf,
-} from "./strict-provider-streams.ts";
+} from "../../cli/loop/wire.ts";
+import type { DialectName } from "../../src/dialects/dialect.ts";
+import type { ThinkingBinding } from "../../src/providers/provider.ts";
 
 /** What one call is answered with, if it is legal; an illegal call is refused whatever was scripted. */
 export type Behaviour =
@@ -159,7 +155,7 @@ function replyFor(
     text,
     calls,
     thinking: asked?.thinking,
-    signature: signatureFor(body, body.messages as unknown[]),
+    signature: signatureFor(body, body.messages as unknown[], asked?.thinking ?? ""),
     finish: asked?.finish ?? (calls.length > 0 ? tool : stop),
     model: `${String(body.model)}-0001`,
     usage: { input: count(body), cacheRead: 0, cacheWrite: 0, output, ...asked?.usage },
@@ -216,29 +212,6 @@ async function behave(behaviour: Behaviour, scene: Scene): Promise<Response> {
       // As workerd says it, with the address in it.
       throw new TypeError(`Network connection lost: ${seen.url}`);
   }
-}
-
-function rateLimit(dialect: DialectName): Refusal {
-  return dialect === "anthropic"
-    ? refusal(
-        dialect,
-        429,
-        "rate_limit_error",
-        "This request would exceed your organization's rate limit of 30,000 input tokens per minute.",
-      )
-    : refusal(
-        dialect,
-        429,
-        "tokens",
-        "Request too large for gpt-4o in organization org-1 on tokens per min (TPM): " +
-          "Limit 30000, Requested 34307. The input or output tokens must be reduced.",
-        "rate_limit_exceeded",
-      );
-}
-
-function serverError(dialect: DialectName, status: number): Refusal {
-  const type = dialect === "anthropic" ? (status === 529 ? "overloaded_error" : "api_error") : "server_error";
-  return refusal(dialect, status, type, status === 529 ? "Overloaded" : "Internal server error");
 }
 
 function json({ status, body }: Refusal, headers: Record<string, string> = {}): Response {

@@ -1,4 +1,4 @@
-/** Native messages of both dialects for random conversations: each text is unlike every other, each size as asked. */
+/** Native messages of every dialect for random conversations: each text is unlike every other, each size as asked. */
 import type { DialectName } from "../../src/dialects/dialect.ts";
 
 export interface Spoken {
@@ -10,7 +10,8 @@ export interface Spoken {
 
 export interface Talk {
   user(text: string, media?: boolean): object;
-  assistant(spoken: Spoken): object;
+  /** One reply: one message, or the items that one reply consists of. */
+  assistant(spoken: Spoken): object[];
   /** The messages that answer these calls: one each, or one for all where the dialect can. */
   results(
     ids: readonly string[],
@@ -33,11 +34,13 @@ const openai: Talk = {
         ]
       : text,
   }),
-  assistant: ({ text, calls }) => ({
-    role: "assistant",
-    content: text === "" ? null : text,
-    ...(calls.length === 0 ? {} : { tool_calls: calls.map(openaiCall) }),
-  }),
+  assistant: ({ text, calls }) => [
+    {
+      role: "assistant",
+      content: text === "" ? null : text,
+      ...(calls.length === 0 ? {} : { tool_calls: calls.map(openaiCall) }),
+    },
+  ],
   results: (ids, text) => ids.map((id) => ({ role: "tool", tool_call_id: id, content: `${id}: ${text}` })),
   system: (text) => ({ role: "developer", content: text }),
   usage: (input, output) => ({
@@ -61,16 +64,18 @@ const anthropic: Talk = {
         ]
       : text,
   }),
-  assistant: ({ text, calls, signature }) => ({
-    role: "assistant",
-    content: [
-      ...(signature === undefined
-        ? []
-        : [{ type: "thinking", thinking: `On ${text.slice(0, 20)}`, signature }]),
-      ...(text === "" ? [] : [{ type: "text", text }]),
-      ...calls.map((id) => ({ type: "tool_use", id, name: "run", input: { path: id } })),
-    ],
-  }),
+  assistant: ({ text, calls, signature }) => [
+    {
+      role: "assistant",
+      content: [
+        ...(signature === undefined
+          ? []
+          : [{ type: "thinking", thinking: `On ${text.slice(0, 20)}`, signature }]),
+        ...(text === "" ? [] : [{ type: "text", text }]),
+        ...calls.map((id) => ({ type: "tool_use", id, name: "run", input: { path: id } })),
+      ],
+    },
+  ],
   results: (ids, text, { joined, media, says }) => {
     const image = { type: "image", source: { type: "base64", media_type: "image/png", data: "AAAA" } };
     const blocks = ids.map((id) => ({
@@ -85,7 +90,43 @@ const anthropic: Talk = {
   usage: (input, output) => ({ input_tokens: input, output_tokens: output }),
 };
 
-export const talks: Record<DialectName, Talk> = { "openai-chat": openai, anthropic };
+const responses: Talk = {
+  user: (text, media = false) => ({
+    role: "user",
+    content: media
+      ? [
+          { type: "input_text", text },
+          { type: "input_image", image_url: url, detail: "auto" },
+        ]
+      : text,
+  }),
+  assistant: ({ text, calls }) => [
+    { type: "reasoning", id: `rs_${text.length}`, summary: [], encrypted_content: "e" },
+    ...(text === ""
+      ? []
+      : [{ type: "message", role: "assistant", content: [{ type: "output_text", text, annotations: [] }] }]),
+    ...calls.map((id) => ({
+      type: "function_call",
+      call_id: id,
+      name: "run",
+      arguments: JSON.stringify({ path: id }),
+    })),
+  ],
+  results: (ids, text) =>
+    ids.map((id) => ({ type: "function_call_output", call_id: id, output: `${id}: ${text}` })),
+  system: (text) => ({ role: "developer", content: text }),
+  usage: (input, output) => ({
+    input_tokens: input,
+    output_tokens: output,
+    total_tokens: input + output,
+  }),
+};
+
+export const talks: Record<DialectName, Talk> = {
+  "openai-chat": openai,
+  anthropic,
+  "openai-responses": responses,
+};
 
 /** A text of about this many characters that begins with its name. */
 export function words(name: string, size: number): string {

@@ -5,7 +5,7 @@
  */
 import { vi } from "vitest";
 import type { PolicyInput } from "../../src/compaction/policy.ts";
-import type { DialectName } from "../../src/dialects/dialect.ts";
+import { type DialectName, dialectNames } from "../../src/dialects/dialect.ts";
 import { type Config, parseEnv } from "../../src/env.ts";
 import { Refusal } from "../../src/failure.ts";
 import type { EventLog } from "../../src/log/event-log.ts";
@@ -34,7 +34,7 @@ export const routes: Record<string, RouteFacts> = {
 };
 
 const config: Config = parseEnv({
-  PROVIDERS: { test: { baseUrl: "https://model.test/v1", dialects: ["openai-chat", "anthropic"] } },
+  PROVIDERS: { test: { baseUrl: "https://model.test/v1", dialects: [...dialectNames] } },
   ROUTES: routes,
 });
 
@@ -100,6 +100,8 @@ export class World {
         new Promise((settle) => this.calls.push({ upstream, body, signal, epoch, settle })),
       wait: () => Promise.resolve(),
       landed: () => undefined,
+      keep: () => undefined,
+      defect: () => undefined,
     });
   }
 
