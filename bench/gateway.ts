@@ -49,8 +49,15 @@ function start(file: string, ...args: string[]): ChildProcess {
   return child;
 }
 
-/** Milliseconds until the first byte of the body and until its end. */
-async function ask(target: Target, body: string): Promise<{ first: number; whole: number }> {
+interface Asked {
+  /** Milliseconds until the first byte of the body and until its end. */
+  first: number;
+  whole: number;
+  /** What the model said. */
+  said: string;
+}
+
+async function ask(target: Target, body: string): Promise<Asked> {
   const began = performance.now();
   const response = await fetch(target.url, {
     method: "POST",
@@ -59,10 +66,28 @@ async function ask(target: Target, body: string): Promise<{ first: number; whole
   });
   if (!response.ok) throw new Error(`${target.name}: ${response.status} ${await response.text()}`);
   const reader = response.body!.getReader();
-  await reader.read();
+  const decoder = new TextDecoder();
+  const begin = await reader.read();
   const first = performance.now() - began;
-  while (!(await reader.read()).done);
-  return { first, whole: performance.now() - began };
+  let text = "";
+  for (let part = begin; !part.done; part = await reader.read()) {
+    text += decoder.decode(part.value, { stream: true });
+  }
+  return { first, whole: performance.now() - began, said: saidIn(text) };
+}
+
+interface Completion {
+  choices: { message?: { content: string }; delta?: { content?: string } }[];
+}
+
+/** The words of a reply, from a whole answer or from the chunks of a stream. */
+function saidIn(text: string): string {
+  if (!text.startsWith("data:")) return (JSON.parse(text) as Completion).choices[0]?.message?.content ?? "";
+  return text
+    .split("\n")
+    .filter((line) => line.startsWith("data:") && !line.includes("[DONE]"))
+    .map((line) => (JSON.parse(line.slice(5)) as Completion).choices[0]?.delta?.content ?? "")
+    .join("");
 }
 
 function quantile(values: readonly number[], q: number): number {
@@ -72,34 +97,48 @@ function quantile(values: readonly number[], q: number): number {
 
 const words = "The build fails in the linker; the log names a symbol that two objects define. ";
 
-/** A conversation of so many messages, then one more exchange each round, as an agent re-sends it. */
-async function compare(targets: readonly Target[], start: number, stream: boolean): Promise<void> {
-  const messages: object[] = [];
-  const say = (n: number) => {
-    messages.push({ role: "user", content: `${n}: ${words.repeat(6)}` });
-    messages.push({ role: "assistant", content: `${n}: ${words.repeat(3)}` });
-  };
-  for (let n = 0; n < start / 2; n++) say(n);
-  const taken = new Map(targets.map(({ name }) => [name, { first: [] as number[], whole: [] as number[] }]));
-  const failing = new Map<string, string>();
-  for (let round = 0; round < WARM + ROUNDS; round++) {
-    const body = JSON.stringify({
+/** An agent's conversation: it grows by the reply that was given, and by what the agent says next. */
+class Conversation {
+  private readonly messages: object[] = [];
+
+  constructor(start: number) {
+    for (let n = 0; n < start / 2; n++) this.add(`${n}: ${words.repeat(6)}`, `${n}: ${words.repeat(3)}`);
+  }
+
+  add(user: string, assistant: string): void {
+    this.messages.push({ role: "user", content: user }, { role: "assistant", content: assistant });
+  }
+
+  body(next: string, stream: boolean): string {
+    return JSON.stringify({
       model: "strict-1",
       stream,
-      messages: [...messages, { role: "user", content: `go on ${round}` }],
+      messages: [...this.messages, { role: "user", content: next }],
     });
+  }
+}
+
+/** A conversation of so many messages, then one more exchange each round, as an agent re-sends it. */
+async function compare(targets: readonly Target[], start: number, stream: boolean): Promise<void> {
+  const taken = new Map(targets.map(({ name }) => [name, { first: [] as number[], whole: [] as number[] }]));
+  const lines = new Map(targets.map(({ name }) => [name, new Conversation(start)]));
+  const failing = new Map<string, string>();
+  for (let round = 0; round < WARM + ROUNDS; round++) {
+    const next = `${round}: ${words.repeat(6)}`;
     // Whoever goes first changes from round to round.
     for (let n = 0; n < targets.length; n++) {
       const target = targets[(round + n) % targets.length]!;
       if (failing.has(target.name)) continue;
-      const taking = await ask(target, body).catch((error: unknown) =>
-        failing.set(target.name, String(error)),
-      );
-      if (taking instanceof Map || round < WARM) continue;
-      taken.get(target.name)!.first.push(taking.first);
-      taken.get(target.name)!.whole.push(taking.whole);
+      const line = lines.get(target.name)!;
+      const asked = await ask(target, line.body(next, stream)).catch((error: unknown) => {
+        failing.set(target.name, String(error));
+      });
+      if (asked === undefined) continue;
+      line.add(next, asked.said);
+      if (round < WARM) continue;
+      taken.get(target.name)!.first.push(asked.first);
+      taken.get(target.name)!.whole.push(asked.whole);
     }
-    say(start + round);
   }
   const direct = taken.get(targets[0]!.name)!;
   for (const [name, why] of failing) console.log(`${name} does not take part: ${why.slice(0, 200)}`);
