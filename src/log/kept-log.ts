@@ -1,7 +1,8 @@
 /**
  * The event-log contract in front of a store: keeps the rows that appends and plans ask for again and again, so that an append
- * reads nothing from the database. An object is the only writer of its database, so what is kept holds until a transaction is
- * rolled back; then all of it is forgotten. What is kept is bounded, and nobody changes a row that he was given.
+ * reads nothing from the database, and puts a branch once in a transaction however often it changes there. An object is the only
+ * writer of its database, so what is kept holds until a transaction is rolled back; then all of it is forgotten. What is kept is
+ * bounded, and nobody changes a row that he was given.
  */
 import type { Branch, Claim, EnvelopeRow, EventLog, ReadOptions, View } from "./event-log.ts";
 import { type EventRow, isFormType, type NodeRow } from "./events.ts";
@@ -27,6 +28,8 @@ class KeptLog implements EventLog {
   private newest: number | undefined;
   /** All of them, by id: there are few, and the alarm looks at each. */
   private lines: Map<number, Branch> | undefined;
+  /** Branches as the open transaction left them: each is put into the store once, at its end. */
+  private changed: Map<number, Branch> | undefined;
   private open: Claim[] | undefined;
   private lastEnvelope: EnvelopeRow | undefined;
 
@@ -35,11 +38,20 @@ class KeptLog implements EventLog {
   }
 
   transaction<T>(work: () => T): T {
+    const outer = this.changed;
+    this.changed = new Map(outer);
     try {
-      return this.store.transaction(work);
+      return this.store.transaction(() => {
+        const result = work();
+        if (outer === undefined) for (const branch of this.changed!.values()) this.store.putBranch(branch);
+        else for (const [id, branch] of this.changed!) outer.set(id, branch);
+        return result;
+      });
     } catch (error) {
       this.forget();
       throw error;
+    } finally {
+      this.changed = outer;
     }
   }
 
@@ -67,8 +79,8 @@ class KeptLog implements EventLog {
     this.store.insert(row, body);
     this.newest = row.seq;
     if (body !== undefined) this.bodies.set(row.seq, body);
-    // Nodes are what the next append asks for. Others hold values of their writer: those are read back first.
-    if (row.node !== null) this.keep(row);
+    // Not the writer's own values: what the store gives back is what it kept of them.
+    this.keep(row.node === null ? { ...row, meta: JSON.parse(JSON.stringify(row.meta)) } : row);
   }
 
   /** Checkpoints carry their facts and may be large. */
@@ -111,12 +123,16 @@ class KeptLog implements EventLog {
   }
 
   putBranch(branch: Branch): void {
-    this.store.putBranch(branch);
+    if (this.changed === undefined) this.store.putBranch(branch);
+    else this.changed.set(branch.id, branch);
     this.lines?.set(branch.id, branch);
   }
 
   private allBranches(): Map<number, Branch> {
-    this.lines ??= new Map(this.store.branches().map((branch) => [branch.id, branch]));
+    if (this.lines === undefined) {
+      this.lines = new Map(this.store.branches().map((branch) => [branch.id, branch]));
+      for (const [id, branch] of this.changed ?? []) this.lines.set(id, branch);
+    }
     return this.lines;
   }
 

@@ -104,8 +104,9 @@ const said: NewEvent = {
   turn: true,
 };
 
-it("[L26] an append behind another one reads nothing from the database", async () => {
-  const statements = await inObject((storage) => {
+/** The statements of `times` appends of the events behind others. */
+async function statementsOf(events: readonly NewEvent[], times: number): Promise<string[]> {
+  return await inObject((storage) => {
     const seen: string[] = [];
     const sql = {
       exec: (query: string, ...bindings: unknown[]) => {
@@ -119,9 +120,19 @@ it("[L26] an append behind another one reads nothing from the database", async (
     appendEvents(log, opened);
     for (let i = 0; i < 40; i++) appendEvents(log, [said]);
     seen.length = 0;
-    for (let i = 0; i < 40; i++) appendEvents(log, [said]);
+    for (let i = 0; i < times; i++) appendEvents(log, events);
     return seen;
   });
+}
+
+it("[L26] an append behind another one reads nothing from the database", async () => {
+  const statements = await statementsOf([said], 40);
   expect(statements.length).toBe(80);
   expect(statements.filter((query) => !/^\s*INSERT/.test(query))).toEqual([]);
+});
+
+it("[L26] a transaction puts a branch once, however often it changes there", async () => {
+  const statements = await statementsOf([said, said, said], 10);
+  expect(statements.filter((query) => query.includes("INTO event"))).toHaveLength(30);
+  expect(statements.filter((query) => query.includes("INTO branch"))).toHaveLength(10);
 });
