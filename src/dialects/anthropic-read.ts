@@ -22,6 +22,7 @@ interface Draft {
   calls: Set<string>;
   results: string[];
   mend: boolean;
+  restarts: boolean;
 }
 
 /** A text that the API refuses as a block: empty, or nothing but whitespace. */
@@ -47,10 +48,12 @@ export function readAnthropic(bytes: Uint8Array, at: string): NativeMessage {
     calls: new Set(),
     results: [],
     mend: false,
+    restarts: false,
   };
   readContent(bytes, fields.content, `${at}.content`, draft);
   const role: Role = draft.results.length > 0 ? "tool" : draft.role;
-  return { role, parts: draft.parts, calls: [...draft.calls], results: draft.results, mend: draft.mend };
+  const { parts, results, mend, restarts } = draft;
+  return { role, parts, calls: [...draft.calls], results, mend, ...(restarts && { restarts }) };
 }
 
 function readRole(role: string, at: string): Draft["role"] {
@@ -70,6 +73,7 @@ function readContent(bytes: Uint8Array, content: Span | undefined, at: string, d
   let index = 0;
   let last = "";
   for (const block of blocksOf(bytes, content, at)) {
+    if (index === 0) draft.restarts = isRestart(bytes, block, draft);
     readBlock(bytes, block, `${at}[${index++}]`, draft);
     // Results stand before all other blocks of their message (providers.md 1.3).
     if (block.type === "tool_result" && index > draft.results.length) draft.mend = true;
@@ -77,6 +81,11 @@ function readContent(bytes: Uint8Array, content: Span | undefined, at: string, d
   }
   if (index === 0) emptyText("The content is empty.", at, draft);
   if (isThinking(last)) draft.mend = true;
+}
+
+/** A compaction that failed has no content and changes nothing. */
+function isRestart(bytes: Uint8Array, { type, fields }: Block, { role }: Draft): boolean {
+  return type === "compaction" && role === "assistant" && given(bytes, fields.content);
 }
 
 export function isThinking(type: string): boolean {

@@ -35,6 +35,8 @@ export interface NativeMessage {
   results: string[];
   /** True when the provider would refuse the message as it stands (empty text block, no content) and `render` must mend it. */
   mend: boolean;
+  /** Begins with a compaction that the provider made itself: it reads nothing of what stands before (providers.md 4). */
+  restarts?: true;
 }
 
 /** What a result's content becomes: new text, or a block kept as it stands in the original (by its index in `content`). */

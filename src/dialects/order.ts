@@ -40,7 +40,7 @@ export function orderOf(place: Place, message: NativeMessage, at = "message"): O
   );
 }
 
-function misplaced(place: Place, { role }: NativeMessage, at: string): Order | undefined {
+function misplaced(place: Place, { role, restarts }: NativeMessage, at: string): Order | undefined {
   const { dialect, first, after, open } = place;
   if (first) {
     if (role === "system") {
@@ -50,7 +50,8 @@ function misplaced(place: Place, { role }: NativeMessage, at: string): Order | u
         at,
       );
     }
-    if (role === "tool" || (role === "assistant" && dialect === "anthropic")) {
+    // The provider's own compaction stands first, in place of all that it read (providers.md 4.2).
+    if (role === "tool" || (role === "assistant" && dialect === "anthropic" && !restarts)) {
       return refused("not-first", "A conversation of this dialect can not start with this role.", at);
     }
   }

@@ -87,6 +87,8 @@ export function readResponses(bytes: Uint8Array, at: string): NativeMessage {
       return readMessage(bytes, fields, at);
     case "reasoning":
       return assistantItem([{ type: "thinking", text: reasoningText(bytes, fields) }]);
+    case "compaction":
+      return { ...assistantItem(opaqueParts(bytes, whole(bytes), anyMedia)), restarts: true };
     case "item_reference":
       throw badMessage(
         "An item_reference names an item that is not here: send the item itself.",

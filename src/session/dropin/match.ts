@@ -74,18 +74,23 @@ function lastKey(log: EventLog, node: number): string {
   return "";
 }
 
-/** @param keys of the messages behind `known`. */
+/**
+ * @param keys of the messages behind `known`.
+ * @param restarts whether the list begins with the provider's own compaction: like no other message, it is known by itself.
+ */
 export function matchList(
   log: EventLog,
   branches: readonly Branch[],
   known: Known,
   keys: readonly NodeKeys[],
+  restarts: () => boolean = () => false,
 ): Match {
   const found = deepest(log, keys);
   if (found !== undefined) return { node: found.node, count: known.count + found.count, upto: 0 };
   if (known.node !== 0) return { ...known, upto: 0 };
+  const least = branches.length > 0 && restarts() ? 1 : 2;
   for (const branch of branches) {
-    const stretch = stretchOf(log, branch, keys);
+    const stretch = stretchOf(log, branch, keys, least);
     if (stretch !== undefined) return stretch;
   }
   return { node: 0, count: 0, upto: 0 };
@@ -118,14 +123,19 @@ export function isAccepted(log: EventLog, seq: number): boolean {
 /** Nodes of a line that are compared beyond as many as the list has: what a client left out since. */
 const FURTHER = 64;
 
-/** The list begins with messages that are the newest of the branch, up to its head. */
-function stretchOf(log: EventLog, branch: Branch, keys: readonly NodeKeys[]): Match | undefined {
+/** The list begins with at least so many messages that are the newest of the branch, up to its head. */
+function stretchOf(
+  log: EventLog,
+  branch: Branch,
+  keys: readonly NodeKeys[],
+  least: number,
+): Match | undefined {
   const depth = depthOf(log, branch.head);
   const rows = log
     .path(branch.head, Math.max(0, depth - keys.length - FURTHER))
     .filter((row) => row.node.own !== undefined);
   const listed = keys.flatMap(({ own }, index) => (own === "" ? [] : [{ own, count: index + 1 }]));
-  for (let length = Math.min(rows.length, listed.length); length >= 2; length--) {
+  for (let length = Math.min(rows.length, listed.length); length >= least; length--) {
     const line = rows.slice(rows.length - length);
     if (!line.every((row, at) => row.node.own === listed[at]!.own)) continue;
     if (!isRecognizable(log, line)) continue;
@@ -158,7 +168,9 @@ export function matched(
     }),
   );
   const keys = keysBehind(log, dialect, start.node, messages);
-  const match = matchList(log, recentBranches(core, dialect), start, keys);
+  const restarts = () =>
+    raws[0] !== undefined && core.dialect({ dialect }).read(raws[0].bytes, raws[0].at).restarts === true;
+  const match = matchList(log, recentBranches(core, dialect), start, keys, restarts);
   return { match, ...behind(log, match, { from: start.count, raws, keys }) };
 }
 

@@ -3,15 +3,15 @@
  * accepted; what stands behind its last reply enters with the step. Decided and written in one synchronous stretch.
  */
 import { branchAt } from "../../compaction/ground.ts";
-import { bareReplacement } from "../../compaction/replacement.ts";
 import type { DialectName } from "../../dialects/dialect.ts";
 import type { Branch, EventLog } from "../../log/event-log.ts";
 import { depthOf, findNode, nodeAt, onPath } from "../../projections/tree.ts";
-import { contentOn, inheritedView } from "../../projections/views.ts";
+import { inheritedView } from "../../projections/views.ts";
 import { appendEvents } from "../../projections/write.ts";
 import { unboundReplacement } from "../arriving.ts";
 import type { Core } from "../core.ts";
 import { type Ingested, ingest, messageEvents, type NodeKeys, type Raw } from "../ingest.ts";
+import { showFrom } from "../shown-from.ts";
 import { isAccepted, type Match } from "./match.ts";
 
 export interface Placed {
@@ -143,22 +143,6 @@ function settledAt(log: EventLog, node: number): number {
   let at = node;
   while (at !== 0 && !isAccepted(log, at)) at = nodeAt(log, at).node.parent;
   return at;
-}
-
-/** What a client left out of its own list at the front is not shown; and what it sends again is. */
-function showFrom(core: Core, id: number, upto: number): void {
-  const { log } = core;
-  const branch = log.branch(id)!;
-  const view = branch.view === 0 ? undefined : log.view(branch.view);
-  const bare = view?.checkpoint === 0;
-  // A checkpoint stands for more than was left out.
-  if (upto === 0 ? !bare || view.upto === 0 : depthOf(log, upto) <= (view?.uptoDepth ?? 0) && !bare) return;
-  if (bare && view.upto === upto) return;
-  const forms = contentOn(log, view, branch.tip).forms.filter(
-    ([node]) => depthOf(log, node) > depthOf(log, upto),
-  );
-  const base = { upto, checkpoint: 0, forms };
-  appendEvents(log, bareReplacement(log, core.parts.now(), branch, { kind: "trimmed", base, forms: [] }));
 }
 
 /** What the client reports of the past. Its thinking was made in front of the client's own list, not of a compacted one. */

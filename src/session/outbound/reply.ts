@@ -10,6 +10,7 @@ import type { Usage } from "../../providers/provider.ts";
 import type { Core } from "../core.ts";
 import { ingest, messageEvents, type NodeKeys, type Raw } from "../ingest.ts";
 import { liftEvents } from "../lessons.ts";
+import { showFrom } from "../shown-from.ts";
 import { isPlausible, looseUsage, type SentStep, usageEvent } from "../usage-events.ts";
 
 export interface LandedReply {
@@ -44,7 +45,9 @@ export function landReply(core: Core, id: number, reply: LandedReply): void {
   const alone = only !== undefined && others.length === 0;
   const events: NewEvent[] = [];
   if (reply.usage !== undefined) {
-    const anchors = alone && isPlausible(ground, branch, reply.usage, step);
+    // A provider that compacted by itself reports what it read of the request then, not the request.
+    const compacted = only?.items.some(({ message }) => message.restarts === true);
+    const anchors = alone && !compacted && isPlausible(ground, branch, reply.usage, step);
     const place = { seq: log.end() + 1, before: [], reply: only?.items ?? [] };
     events.push(
       anchors
@@ -68,7 +71,12 @@ export function landReply(core: Core, id: number, reply: LandedReply): void {
     meta: { step: step.seq, reply: reply.told },
   });
   events.push(...liftEvents(ground, reply.usage), ...(reply.also ?? []));
-  appendEvents(log, events);
+  log.transaction(() => {
+    const nodes = appendEvents(log, events).filter((row) => row.node !== null);
+    const restart = alone ? only.items.findLastIndex(({ message }) => message.restarts === true) : -1;
+    const upto = restart < 0 ? 0 : nodes[restart]!.node!.parent;
+    if (upto !== 0) showFrom(core, id, upto);
+  });
 }
 
 type Ending =

@@ -1,4 +1,5 @@
 /** A session in memory to which lists of messages are sent as drop-in requests would be, without a provider. */
+import type { DialectName } from "../../../src/dialects/dialect.ts";
 import { dialectOf } from "../../../src/dialects/registry.ts";
 import { utf8Bytes } from "../../../src/log/json-edit.ts";
 import { createMemoryLog } from "../../../src/log/memory-log.ts";
@@ -23,7 +24,13 @@ export const result = (id: string, content = `result of ${id}`) => ({
 });
 
 export class Lines {
-  readonly world = new World(createMemoryLog(), memoryIdempotency(), "openai-chat");
+  readonly dialect: DialectName;
+  readonly world: World;
+
+  constructor(dialect: DialectName = "openai-chat") {
+    this.dialect = dialect;
+    this.world = new World(createMemoryLog(), memoryIdempotency(), dialect);
+  }
 
   get core() {
     return this.world.core;
@@ -34,10 +41,17 @@ export class Lines {
     const { core } = this;
     const raws = messages.map((message, index) => ({ bytes: bytesOf(message), at: `messages[${index}]` }));
     const bytes = raws.map((raw) => raw.bytes);
-    const keys = keysBehind(core.log, "openai-chat", 0, bytes);
-    const match = matchList(core.log, recentBranches(core, "openai-chat"), { node: 0, count: 0 }, keys);
+    const keys = keysBehind(core.log, this.dialect, 0, bytes);
+    const first = raws[0] && core.dialect({ dialect: this.dialect }).read(raws[0].bytes, raws[0].at);
+    const match = matchList(
+      core.log,
+      recentBranches(core, this.dialect),
+      { node: 0, count: 0 },
+      keys,
+      () => first?.restarts === true,
+    );
     const rest = behind(core.log, match, { from: 0, raws, keys });
-    return place(core, match, { dialect: "openai-chat", ...rest });
+    return place(core, match, { dialect: this.dialect, ...rest });
   }
 
   async start(messages: readonly object[]): Promise<Placed> {
@@ -53,14 +67,18 @@ export class Lines {
     return placed;
   }
 
-  reply({ branch }: Placed, ...choices: object[]): void {
+  /** A choice of several items is a list. */
+  reply({ branch }: Placed, ...choices: (object | object[])[]): void {
     const { log } = this.core;
     const tip = log.branch(branch)!.tip;
     landReply(this.core, branch, {
-      choices: choices.map((message) => ({
-        raws: [{ bytes: bytesOf(message), at: "reply" }],
-        keys: keysBehind(log, "openai-chat", tip, [bytesOf(message)]),
-      })),
+      choices: choices.map((choice) => {
+        const items = [choice].flat().map(bytesOf);
+        return {
+          raws: items.map((bytes) => ({ bytes, at: "reply" })),
+          keys: keysBehind(log, this.dialect, tip, items),
+        };
+      }),
       usage: undefined,
       told: {},
     });
@@ -73,7 +91,7 @@ export class Lines {
   }
 
   /** A whole step: the branch's name. */
-  async step(messages: readonly object[], ...choices: object[]): Promise<string> {
+  async step(messages: readonly object[], ...choices: (object | object[])[]): Promise<string> {
     const placed = await this.start(messages);
     this.reply(placed, ...choices);
     return this.core.log.branch(placed.branch)!.name;
