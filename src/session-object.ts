@@ -5,7 +5,7 @@
 import { DurableObject } from "cloudflare:workers";
 import { configOf } from "./env.ts";
 import { Defect, Refusal } from "./failure.ts";
-import { acceptLive, closeLive, onLiveClose, onLiveMessage, publish } from "./live/sockets.ts";
+import { acceptLive, announce, closeLive, onLiveClose, onLiveMessage, publish } from "./live/sockets.ts";
 import { createIdempotency } from "./log/idempotency.ts";
 import { createKeptLog } from "./log/kept-log.ts";
 import { isMigrated, migrate } from "./log/migrations.ts";
@@ -15,7 +15,7 @@ import { countTokens } from "./meter/vocabulary.ts";
 import { failureOf, problemResponse } from "./problem-response.ts";
 import { callModel } from "./providers/call.ts";
 import { Core } from "./session/core.ts";
-import { liveSource } from "./session/live-source.ts";
+import { liveSource, pressureNote } from "./session/live-source.ts";
 import { answer, isDropIn } from "./session/routes.ts";
 import { closeLeftovers, dueAt } from "./session/upkeep.ts";
 
@@ -26,6 +26,8 @@ export class SessionObject extends DurableObject<Env> {
   private core: Core | undefined;
   /** Time of the alarm that is known to be set. */
   private armed = Number.POSITIVE_INFINITY;
+  /** The pressure that the sockets were told last. */
+  private toldPressure = "";
 
   override async fetch(request: Request): Promise<Response> {
     try {
@@ -83,6 +85,7 @@ export class SessionObject extends DurableObject<Env> {
 
   private live(core: Core, request: Request): Response {
     core.settings();
+    this.toldPressure = "";
     return acceptLive(
       this.ctx,
       request,
@@ -127,15 +130,29 @@ export class SessionObject extends DurableObject<Env> {
       wait,
       landed: () => this.ctx.waitUntil(this.settle(this.core!)),
       keep: (work) => this.ctx.waitUntil(work.catch(() => {})),
+      onlookers: {
+        present: () => this.ctx.getWebSockets().length > 0,
+        tell: (note) => announce(this.ctx.getWebSockets(), note, Date.now()),
+      },
       defect: reportDefect,
     });
     return this.core;
   }
 
-  /** After each commit. The runtime holds the frames back until what they tell is on disk. */
+  /** After each commit. The runtime holds the frames back until what they tell is on disk. Never throws: what was written stands. */
   private tellSockets(): void {
     const sockets = this.ctx.getWebSockets();
-    if (sockets.length > 0 && this.core !== undefined) publish(sockets, liveSource(this.core), Date.now());
+    if (sockets.length === 0 || this.core === undefined) return;
+    try {
+      publish(sockets, liveSource(this.core), Date.now());
+      const note = pressureNote(this.core);
+      const text = JSON.stringify(note);
+      if (text === this.toldPressure) return;
+      this.toldPressure = text;
+      announce(sockets, note, Date.now());
+    } catch (error) {
+      reportDefect(error);
+    }
   }
 
   /** After each operation: keeps the one alarm. */

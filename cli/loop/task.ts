@@ -84,6 +84,9 @@ function spaced(args: object, round: number): string {
   return round % 2 === 0 ? text : text.replaceAll('":', '": ').replaceAll(',"', ', "');
 }
 
+/** A client sends its whole history each time, and 32 MiB is all that a request may hold: 2,000 rounds of several calls must stay below. */
+const severalShare = 0.5;
+
 /** What a tool answers: the header, then lines that look like code, up to a size that the round decides. */
 export function toolResult(args: unknown, sizes: Sizes = defaultSizes): string {
   const { task, round, rounds, calls, call, path } = args as Record<string, string | number>;
@@ -95,7 +98,7 @@ export function toolResult(args: unknown, sizes: Sizes = defaultSizes): string {
   );
   const chance = createChance(seed);
   const [, low, high] = chance.pick(sizes.flatMap((size) => Array.from({ length: size[0] }, () => size)));
-  const size = chance.between(low, high);
+  const size = chance.between(low, high) * (Number(calls) > 1 ? severalShare : 1);
   const lines = [`task=${task} round=${round}/${rounds} calls=${calls} call=${call} of ${path}`];
   for (let length = lines[0]?.length ?? 0; length < size; length += (lines.at(-1)?.length ?? 0) + 1) {
     const name = chance.pick(nouns);

@@ -9,6 +9,7 @@ import {
   closeCodes,
   encodeEvent,
   encodeReady,
+  type LiveNote,
   READ_BYTES,
   type WireEvent,
 } from "./protocol.ts";
@@ -56,6 +57,14 @@ export function openFeed(
  */
 export function publishTo(sockets: Iterable<FeedSocket>, source: FeedSource, now: number): void {
   bring(listeners(sockets, now), source);
+}
+
+/** Tells something beside the log to every socket that has met its end. */
+export function announceTo(sockets: Iterable<FeedSocket>, note: LiveNote, now: number): void {
+  const text = JSON.stringify(note);
+  for (const { socket, state } of listeners(sockets, now)) {
+    if (state.phase === "live") guarded(socket, () => socket.send(text));
+  }
 }
 
 /** A client has nothing to say: any frame that comes closes its socket. */

@@ -32,6 +32,13 @@ export interface WireEvent {
   body: string | BodyRef;
 }
 
+/** What is told beside the log to whoever looks on now: kept nowhere, and not replayed. */
+export type LiveNote =
+  /** More of what the model says in a step; the text of several frames of its stream together. */
+  | { type: "delta"; stepId: string; branch: string; text: string }
+  /** The pressure of the branch's next request, as `GET /pressure` has it, whenever it has changed. */
+  | { type: "pressure"; branch: string; generation: number; pressure: object };
+
 /** Why the server closes a socket. */
 export const closeCodes = {
   "bad-message": 4400,

@@ -3,8 +3,17 @@
  * its own.
  */
 import { Refusal } from "../failure.ts";
-import { closeFeed, type FeedSocket, type FeedSource, openFeed, publishTo, reap, receive } from "./feed.ts";
-import type { CloseReason } from "./protocol.ts";
+import {
+  announceTo,
+  closeFeed,
+  type FeedSocket,
+  type FeedSource,
+  openFeed,
+  publishTo,
+  reap,
+  receive,
+} from "./feed.ts";
+import type { CloseReason, LiveNote } from "./protocol.ts";
 
 /** Sockets of one session at a time. */
 export const MAX_SOCKETS = 32;
@@ -53,6 +62,11 @@ export function onLiveClose(ws: WebSocket, code: number, reason: string): void {
 /** To be called after each commit. Never throws. */
 export function publish(sockets: readonly WebSocket[], source: FeedSource, now: number): void {
   publishTo(open(sockets).map(lend), source, now);
+}
+
+/** Tells something that the log does not hold. Never throws. */
+export function announce(sockets: readonly WebSocket[], note: LiveNote, now: number): void {
+  announceTo(open(sockets).map(lend), note, now);
 }
 
 /** Ends all sockets, for the session's end. Never throws. */

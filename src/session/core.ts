@@ -8,6 +8,7 @@ import type { Dialect, DialectName } from "../dialects/dialect.ts";
 import { dialectOf } from "../dialects/registry.ts";
 import type { Config } from "../env.ts";
 import { Refusal } from "../failure.ts";
+import type { LiveNote } from "../live/protocol.ts";
 import type { Branch, EventLog, View } from "../log/event-log.ts";
 import type { Idempotency } from "../log/idempotency.ts";
 import type { Meter } from "../meter/price.ts";
@@ -26,6 +27,12 @@ export interface Running {
   paying: boolean;
   abort: AbortController;
   done: Promise<unknown>;
+}
+
+export interface Onlookers {
+  present(): boolean;
+  /** Never throws. */
+  tell(note: LiveNote): void;
 }
 
 export interface CoreParts {
@@ -49,6 +56,8 @@ export interface CoreParts {
   landed: () => void;
   /** Keeps the object awake until the work is over, whether its client is still there or not. */
   keep: (work: Promise<unknown>) => void;
+  /** Whoever looks on over a socket, if anybody can. */
+  onlookers?: Onlookers;
   /** Tells the operator of a defect that no request is answered with. */
   defect: (error: unknown) => void;
 }

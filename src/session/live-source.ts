@@ -1,9 +1,17 @@
 /** The log as the feed reads it. */
 import type { FeedSource } from "../live/feed.ts";
-import { MAX_BODY_BYTES, type WireEvent } from "../live/protocol.ts";
+import { type LiveNote, MAX_BODY_BYTES, type WireEvent } from "../live/protocol.ts";
 import type { EventRow } from "../log/events.ts";
 import type { Core } from "./core.ts";
+import { currentPressure, pressureJson } from "./pressure.ts";
 import { wireRow } from "./read.ts";
+
+/** Of the branch that the newest event is on. */
+export function pressureNote(core: Core): LiveNote {
+  const branch = core.branch(null);
+  const pressure = pressureJson(currentPressure(core, branch));
+  return { type: "pressure", branch: branch.name, generation: branch.gen, pressure };
+}
 
 const MOST = 1_000;
 

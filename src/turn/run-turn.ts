@@ -39,6 +39,8 @@ export interface TurnWork {
   retries: number;
   /** Records the failure and waits as long as the provider asks for. False when that is too long. */
   retry(failed: Failed, signal: AbortSignal): Promise<boolean>;
+  /** A frame of a reply that is kept, for whoever looks on. */
+  show(frame: Uint8Array): void;
   /** Whether the provider took the request and dropped a part of it in silence. */
   overflowed(reply: Reply): boolean;
   /** Stores the reply in one transaction. */
@@ -189,6 +191,7 @@ class Turn {
           await this.refused({ ...(status !== undefined && { status }), body, raw, headers }, frame);
           return false;
         }
+        if (meaning.kind === "content" || meaning.kind === "terminal") this.work.show(frame);
         if (meaning.usageOnly && this.work.hidesUsage) continue;
         this.forward(this.on({ kind: "frame", meaning: meaning.kind }), frame, sent);
         if (this.state.phase === "over") return false;

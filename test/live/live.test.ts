@@ -56,6 +56,26 @@ it("[W1] begins behind the seq that the client names, and at the log's start whe
   expect(fromSecond.seqs()).toEqual(all.slice(1));
 });
 
+it("[W10] tells the pressure of the newest event's branch when it has changed, beside the log", async () => {
+  const session = await opened();
+  const socket = await session.live();
+  await socket.until(isReady);
+  await session.expect(200, "POST", "/events", { items: [say("one")] });
+  const isPressure = (frame: { type: string }) => frame.type === "pressure";
+  const told = await socket.until(isPressure);
+  const { pressure } = await session.expect<{ pressure: object }>(200, "GET", "/pressure");
+  expect(told).toEqual({ type: "pressure", branch: "main", generation: 0, pressure });
+  await session.expect(200, "PUT", "/", { metadata: { about: "nothing that weighs" } });
+  await session.expect(200, "POST", "/events", { items: [say("two")] });
+  await socket.until((frame) => frame.seq === 5);
+  await expect.poll(() => socket.frames.filter(isPressure)).toHaveLength(2);
+  // Who comes later gets the log, and no pressure of the past.
+  const later = await session.live();
+  await later.until(isReady);
+  expect(later.frames.filter(isPressure)).toEqual([]);
+  socket.close();
+});
+
 it("[W3] a client that says nothing gets a replay of any length, and the events committed behind it", async () => {
   const session = await opened();
   const long = "x".repeat(40_000);

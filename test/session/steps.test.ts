@@ -48,6 +48,23 @@ describe("a step", () => {
     expect((await rig.surface()).at(-1)).toMatchObject({ role: "assistant", content: "streamed words" });
   });
 
+  it("[W11] shows what the model says while it says it, in front of the step's end, and keeps none of it", async () => {
+    const rig = await openRig();
+    const socket = await rig.session.live();
+    rig.provider.will({ do: "reply", text: "streamed words for whoever looks on" });
+    const done = await rig.session.request("POST", "/steps", { messages: [user("hi")], stream: true });
+    await done.text();
+    await socket.until((frame) => frame.event?.type === "step/end");
+    const deltas = socket.frames.filter((frame) => frame.type === "delta");
+    const said = deltas.map((frame) => (frame as unknown as { text: string }).text);
+    expect(said.join("")).toBe("streamed words for whoever looks on");
+    const start = (await rig.events()).find((event) => event.type === "step/start");
+    expect(deltas[0]).toMatchObject({ stepId: `p${start!.seq}`, branch: "main" });
+    const end = socket.frames.findIndex((frame) => frame.event?.type === "step/end");
+    expect(socket.frames.findLastIndex((frame) => frame.type === "delta")).toBeLessThan(end);
+    socket.close();
+  });
+
   it("[G86] our own refusals are told as what they are, streaming or not, and leave nothing behind", async () => {
     const rig = await openRig();
     await rig.say(user("a"), calls(["x"]));

@@ -28,6 +28,7 @@ function sent(status: number, streams: boolean, chunks: (Uint8Array | (() => voi
 /** Work that only notes what was asked of it. */
 function workOf(answers: Dispatched[], more: Partial<TurnWork> = {}) {
   const deeds: string[] = [];
+  const shown: string[] = [];
   const work: TurnWork = {
     dialect: "openai-chat",
     choices: 1,
@@ -38,6 +39,7 @@ function workOf(answers: Dispatched[], more: Partial<TurnWork> = {}) {
     judge: () => "other",
     recover: async () => false,
     unbind: () => false,
+    show: (frame) => void shown.push(new TextDecoder().decode(frame)),
     overflowed: () => false,
     store: () => deeds.push("store"),
     fail: (reason) => deeds.push(`fail ${reason}`),
@@ -47,7 +49,7 @@ function workOf(answers: Dispatched[], more: Partial<TurnWork> = {}) {
     errorFrame: (why) => utf8Bytes(`error ${why}`),
     ...more,
   };
-  return { work, deeds };
+  return { work, deeds, shown };
 }
 
 const flightOf = (graceMs = 5) =>
@@ -56,6 +58,20 @@ const flightOf = (graceMs = 5) =>
 const refusal = () => sent(400, false, [utf8Bytes('{"error":{}}')]);
 
 describe("a step on its way", () => {
+  it("[W11] shows what a reply says to whoever looks on, and none of what is not kept", async () => {
+    const flight = flightOf();
+    const failing = utf8Bytes('data: {"error":{"message":"no"}}\n\n');
+    const { work, shown } = workOf(
+      [sent(200, true, [failing]), sent(200, true, [delta("a"), delta("b", "stop")])],
+      { judge: () => "overflow", recover: async () => true },
+    );
+    const early = flight.join();
+    await runTurn(work, flight);
+    await (await early).text();
+    expect(shown).toHaveLength(2);
+    expect(shown.join("")).not.toContain("error");
+  });
+
   it("[V35] stores once and gives late clients the whole stream", async () => {
     const flight = flightOf();
     const { work, deeds } = workOf([sent(200, true, [delta("a"), delta("b", "stop")])]);

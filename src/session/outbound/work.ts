@@ -12,6 +12,7 @@ import { type Dispatched, dispatch } from "../../providers/dispatch.ts";
 import { classifyRefusal, silentOverflow } from "../../providers/overflow.ts";
 import type { Upstream } from "../../providers/provider.ts";
 import type { Reply } from "../../providers/reply/reply.ts";
+import { saidIn } from "../../providers/reply/said.ts";
 import { retryAfterMs } from "../../providers/retry-after.ts";
 import { usageOf } from "../../providers/usage.ts";
 import type { Failed, RefusedCall, TurnWork } from "../../turn/run-turn.ts";
@@ -24,6 +25,7 @@ import { currentPressure } from "../pressure.ts";
 import { prepareId } from "../steps.ts";
 import { brokenAnswer, brokenFrame, ownHeaders, passedAnswerHeaders } from "./answers.ts";
 import { giveUp, landReply } from "./reply.ts";
+import { Telling } from "./telling.ts";
 
 /** Where a step goes, and what it takes along. */
 export interface Outbound {
@@ -68,6 +70,7 @@ class StepWork implements TurnWork {
   /** Of the newest request that went out. */
   private pressure: Measure | undefined;
   private waited = 0;
+  private readonly telling: Telling;
 
   constructor(core: Core, outbound: Outbound, prepared: Prepared) {
     this.core = core;
@@ -80,6 +83,10 @@ class StepWork implements TurnWork {
     this.step = prepared.step;
     this.compaction = (prepared.json.compaction as typeof this.compaction | null) ?? undefined;
     this.maxOutput = capOf(prepared);
+    this.telling = new Telling((text) => {
+      const step = { stepId: prepareId(this.step), branch: this.branch.name };
+      core.parts.onlookers?.tell({ type: "delta", ...step, text });
+    });
   }
 
   private get branch(): Branch {
@@ -171,6 +178,10 @@ class StepWork implements TurnWork {
     });
   }
 
+  show(frame: Uint8Array): void {
+    if (this.core.parts.onlookers?.present()) this.telling.add(saidIn(this.dialect, frame));
+  }
+
   overflowed(reply: Reply): boolean {
     const { window } = this.core.ground(this.branchId, this.outbound.route).capacity;
     const usage = usageOf(this.dialect, reply.usage);
@@ -179,6 +190,7 @@ class StepWork implements TurnWork {
   }
 
   store(reply: Reply): void {
+    this.telling.flush();
     if (!this.isRunning) return;
     const { core, dialect } = this;
     const usage = usageOf(dialect, reply.usage);
@@ -204,12 +216,14 @@ class StepWork implements TurnWork {
   }
 
   fail(reason: string, status?: number): void {
+    this.telling.flush();
     if (!this.isRunning) return;
     const meta = { reason, ...(status !== undefined && { status }) };
     giveUp(this.core, this.branchId, { type: "step/failed", meta });
   }
 
   abort(reason: "client" | "cancelled"): void {
+    this.telling.flush();
     if (!this.isRunning) return;
     if (reason === "cancelled") giveUp(this.core, this.branchId, { type: "step/cancelled", meta: {} });
     else giveUp(this.core, this.branchId, { type: "step/aborted", meta: { reason: "client" } });
