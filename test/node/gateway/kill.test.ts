@@ -26,19 +26,28 @@ let vars: Record<string, string>;
 let due: { atRequest: number[]; behindOverflow: boolean } = { atRequest: [], behindOverflow: false };
 let alive = Promise.resolve();
 let deaths = 0;
-let overflowsSeen = 0;
+/** Of them, those in the middle of a recovery: the request that it sends again has just arrived. */
+let deathsRecovering = 0;
+let refusalsSeen = 0;
+
+/** Refusals for size: of the input alone, or with the output that was asked for. */
+function sizeRefusals(): number {
+  const { overflows, refusals } = provider.stats();
+  return overflows + (refusals.cap ?? 0);
+}
 
 /** Called with each request that reaches the provider: the Worker is in the middle of a step then. */
 function strike(_asked: Asked): undefined {
-  const { overflows } = provider.stats();
-  const recovering = due.behindOverflow && overflows > overflowsSeen;
-  overflowsSeen = overflows;
+  const refused = sizeRefusals();
+  const recovering = due.behindOverflow && refused > refusalsSeen;
+  refusalsSeen = refused;
   due.atRequest = due.atRequest.map((left) => left - 1);
   const struck = due.atRequest.includes(0);
   due.atRequest = due.atRequest.filter((left) => left > 0);
   if (recovering) due.behindOverflow = false;
   if (!recovering && !struck) return;
   deaths++;
+  if (recovering) deathsRecovering++;
   const pause = chance.between(0, 60);
   alive = alive.then(() => sleep(pause)).then(killAndRestart);
 }
@@ -107,6 +116,8 @@ const cases = [
   { agent: "openai-chat", stream: false, model: "known" },
   { agent: "anthropic", stream: false, model: "unknown" },
   { agent: "openai-responses", stream: true, model: "unknown" },
+  { agent: "anthropic", stream: true, model: "unknown" },
+  { agent: "openai-chat", stream: true, model: "known" },
 ] as const;
 
 describe(`a gateway that is killed (seed ${seed})`, () => {
@@ -116,10 +127,11 @@ describe(`a gateway that is killed (seed ${seed})`, () => {
       timeout: 240_000,
     },
     async ({ agent, stream, model }) => {
-      const task = `killed-${agent}-${model}`;
+      const task = `killed-${agent}-${stream}`;
       const session = `${server.url}/v1/sessions/${task}`;
       deaths = 0;
-      overflowsSeen = provider.stats().overflows;
+      deathsRecovering = 0;
+      refusalsSeen = sizeRefusals();
       due = {
         atRequest: [chance.between(3, 12), chance.between(13, 24), chance.between(25, 38)],
         behindOverflow: model === "unknown",
@@ -141,6 +153,7 @@ describe(`a gateway that is killed (seed ${seed})`, () => {
       await alive;
       expect(played).toMatchObject({ finished: true, answer: `DONE ${task} after ${rounds} rounds` });
       expect(deaths).toBeGreaterThanOrEqual(3);
+      expect(deathsRecovering).toBe(model === "unknown" ? 1 : 0);
       expect(acknowledged.size).toBe(rounds + 1);
       for (const [round, times] of acknowledged) expect([round, timesOf(round)]).toEqual([round, times]);
       // A death costs at most the one answer that was on its way.
