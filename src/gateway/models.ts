@@ -1,12 +1,14 @@
 /**
  * The list of models of a drop-in base, in the vendor's own shape: every route that is configured or in the
- * built-in table, whose provider speaks the vendor's language and can be called. A window is told where both
- * kinds of clients look for one: OpenAI's list has none, so other servers' `context_window` and
- * `max_output_tokens` stand there; Anthropic's has `max_input_tokens` and `max_tokens`.
+ * built-in table, whose provider speaks the vendor's language and can be called. What the provider's own list
+ * states is told as far as this isolate has it; nobody is asked for it here. A window is told where both kinds
+ * of clients look for one: OpenAI's list has none, so other servers' `context_window` and `max_output_tokens`
+ * stand there; Anthropic's has `max_input_tokens` and `max_tokens`.
  */
 import { Refusal } from "../failure.ts";
-import { knownRoutes } from "../providers/capacity-table.ts";
+import { knownCapacity, knownRoutes } from "../providers/capacity-table.ts";
 import type { Catalogue } from "../providers/configuration.ts";
+import { keptLists } from "../providers/kept-lists.ts";
 import { routeOfModel } from "../providers/model-name.ts";
 import type { Route } from "../providers/provider.ts";
 import { resolveRoute, upstreamOf } from "../providers/routes.ts";
@@ -27,7 +29,11 @@ function callable(route: string, vendor: Vendor, catalogue: Catalogue, secrets: 
 export function routesAt(vendor: Vendor, catalogue: Catalogue, secrets: object): Route[] {
   const names = new Set([...catalogue.routes.keys(), ...knownRoutes()]);
   const callables = [...names].filter((name) => callable(name, vendor, catalogue, secrets));
-  return callables.map((name) => resolveRoute(name, catalogue));
+  return callables.map((name) => resolved(name, catalogue));
+}
+
+function resolved(name: string, catalogue: Catalogue): Route {
+  return resolveRoute(name, catalogue, keptLists.of(name, catalogue));
 }
 
 /**
@@ -36,9 +42,8 @@ export function routesAt(vendor: Vendor, catalogue: Catalogue, secrets: object):
  */
 export function modelAt(vendor: Vendor, id: string, catalogue: Catalogue, secrets: object): object {
   const name = routeOfModel(id, vendor, catalogue);
-  const route = resolveRoute(name, catalogue);
-  const known = catalogue.routes.has(name) || route.capacitySource !== "unknown";
-  if (known && callable(name, vendor, catalogue, secrets)) return entryOf(vendor, route);
+  const known = catalogue.routes.has(name) || knownCapacity(name) !== undefined;
+  if (known && callable(name, vendor, catalogue, secrets)) return entryOf(vendor, resolved(name, catalogue));
   const listed = routesAt(vendor, catalogue, secrets).map(({ name }) => idOf(vendor, name));
   const what = listed.length === 0 ? "none" : listed.join(", ");
   throw new Refusal("unknown-model", `No such model is configured here. Configured: ${what}.`, {

@@ -113,7 +113,7 @@ const answered: Record<string, Schema> = {
       window: nullable(count),
       ceiling: nullable(count),
       threshold: nullable(count),
-      source: { enum: ["config", "table", "unknown"] },
+      source: { enum: ["config", "learned", "provider", "table", "unknown"] },
     }),
     contributors: array(object({ what: text, "seq?": seq, tokens: whole })),
   }),

@@ -1,6 +1,6 @@
 /**
  * The client's own request on its way to a provider: sent as it stands, answered as it comes. Bounded in time; follows no redirect; nothing
- * is retried here. Beside `call.ts`, which asks for summaries, the only place that awaits a provider.
+ * is retried here. Beside `call.ts`, which asks for summaries, the only place that awaits a provider; `list-request.ts` awaits it through here.
  */
 
 import { concat } from "../log/json-edit.ts";
@@ -36,6 +36,12 @@ export interface DispatchOptions {
   fetch: typeof fetch;
 }
 
+export interface ExchangeOptions {
+  signal: AbortSignal;
+  limits: DispatchLimits;
+  fetch: typeof fetch;
+}
+
 export interface Dispatched {
   status: number;
   headers: Headers;
@@ -66,16 +72,19 @@ export async function dispatch(
   const { signal, fetch } = options;
   const limits = options.limits ?? { ...defaultDispatchLimits, ...upstream.timeouts };
   const headers = headersFor(upstream, options);
+  return await exchange(endpointOf(upstream), { method: "POST", headers, body }, { signal, limits, fetch });
+}
+
+/** One request under the limits, followed to no other place. @throws BrokenCall. */
+export async function exchange(
+  url: string,
+  request: Pick<RequestInit, "method" | "headers" | "body">,
+  { signal, limits, fetch }: ExchangeOptions,
+): Promise<Dispatched> {
   const { totalMs } = limits;
   let watch = startWatch({ signal, totalMs, idleMs: limits.firstByteMs });
   const broken = (why: BrokenCall["why"]) => new BrokenCall(watch.cause() ?? why);
-  const sent = fetch(endpointOf(upstream), {
-    method: "POST",
-    headers,
-    body,
-    redirect: "manual",
-    signal: watch.signal,
-  });
+  const sent = fetch(url, { ...request, redirect: "manual", signal: watch.signal });
   let response: Response;
   try {
     response = await watch.over(sent);

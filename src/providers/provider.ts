@@ -19,15 +19,18 @@ export interface Capacity {
   maxImages?: number;
 }
 
+/** Limits of one model as its provider's own list states them. */
+export type ListedLimits = Pick<Capacity, "window" | "inputLimit" | "maxOutput">;
+
 /** Whether a kept thinking block is bound to what stands before it (providers.md 0.1). */
 export type ThinkingBinding = "none" | "prefix";
 
-/** A route as configuration, table and defaults resolve it. `ratio` is the prior: provider tokens per o200k token. */
+/** A route as configuration, the provider's list, table and defaults resolve it. `ratio` is the prior: provider tokens per o200k token. */
 export interface Route {
   /** `provider/model` */
   name: string;
   capacity: Capacity;
-  capacitySource: "config" | "table" | "unknown";
+  capacitySource: "config" | "provider" | "table" | "unknown";
   ratio: number;
   thinkingBinding: ThinkingBinding;
 }

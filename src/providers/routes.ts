@@ -1,7 +1,7 @@
 /**
  * From a route's name to what Plimsoll knows about it and to where its requests go. Configuration goes over
- * the built-in table, and what neither knows stays unknown. Pure; holds no key longer than the `Upstream`
- * that it hands out.
+ * what the provider's own list states, that over the built-in table, and what nobody knows stays unknown.
+ * Pure; holds no key longer than the `Upstream` that it hands out.
  */
 import type { DialectName } from "../dialects/dialect.ts";
 import { Refusal } from "../failure.ts";
@@ -9,7 +9,7 @@ import { priorRatio } from "../meter/ratio.ts";
 import { defaultTimeouts } from "./builtin-providers.ts";
 import { knownCapacity } from "./capacity-table.ts";
 import type { Catalogue } from "./configuration.ts";
-import type { Capacity, Route, ThinkingBinding, Upstream } from "./provider.ts";
+import type { Capacity, ListedLimits, Route, ThinkingBinding, Upstream } from "./provider.ts";
 import { parseRouteName, type RouteName } from "./route-name.ts";
 
 /**
@@ -29,35 +29,47 @@ function partsOf(name: string): RouteName {
 }
 
 /**
- * What is known about an exact route. Configured numbers win one by one; a configured window also retires
- * the table's input limit, which was stated for another window.
+ * What is known about an exact route. Configured numbers win over listed ones, these over the table's, one by
+ * one; a window also retires an input limit below it that was stated for another window.
+ * @param listed what the provider's own list states, as far as it is known here.
  * @throws Refusal `bad-request` when the name is not `provider/model`.
  */
-export function resolveRoute(name: string, catalogue: Pick<Catalogue, "routes">): Route {
+export function resolveRoute(
+  name: string,
+  catalogue: Pick<Catalogue, "routes">,
+  listed?: Readonly<ListedLimits>,
+): Route {
   partsOf(name);
   const settings = catalogue.routes.get(name);
   const table = knownCapacity(name);
   return {
     name,
-    capacity: mergeCapacity(table, settings?.capacity),
-    capacitySource: sourceOf(table, settings?.capacity),
+    capacity: over(listedOver(table ?? {}, listed ?? {}), settings?.capacity ?? {}),
+    capacitySource: sourceOf(table, listed, settings?.capacity),
     ratio: settings?.ratio ?? priorRatio(name),
     thinkingBinding: settings?.thinkingBinding ?? bindingOf(name),
   };
 }
 
-function mergeCapacity(table: Capacity | undefined, configured: Readonly<Capacity> | undefined): Capacity {
-  const merged: Capacity = { ...table, ...configured };
-  if (configured?.window !== undefined && configured.inputLimit === undefined) delete merged.inputLimit;
+function over(below: Capacity, above: Readonly<Capacity>): Capacity {
+  const merged: Capacity = { ...below, ...above };
+  if (above.window !== undefined && above.inputLimit === undefined) delete merged.inputLimit;
   return merged;
+}
+
+/** A list that states the table's own window says nothing against its input limit. */
+function listedOver(table: Capacity, listed: Readonly<ListedLimits>): Capacity {
+  return listed.window === table.window ? { ...table, ...listed } : over(table, listed);
 }
 
 /** Who stands behind the window, or behind the input limit where there is no window. */
 function sourceOf(
   table: Capacity | undefined,
+  listed: Readonly<ListedLimits> | undefined,
   configured: Readonly<Capacity> | undefined,
 ): Route["capacitySource"] {
   if (configured?.window !== undefined || configured?.inputLimit !== undefined) return "config";
+  if (listed?.window !== undefined) return "provider";
   return table === undefined ? "unknown" : "table";
 }
 
@@ -118,4 +130,11 @@ export function endpointOf(upstream: Pick<Upstream, "baseUrl" | "dialect">): str
   if (upstream.dialect === "openai-chat") return `${base}/chat/completions`;
   if (upstream.dialect === "openai-responses") return `${base}/responses`;
   return /\/v\d+$/.test(base) ? `${base}/messages` : `${base}/v1/messages`;
+}
+
+/** The address of the provider's list of models, beside that of its model calls. Anthropic's has pages: one is enough. */
+export function modelsEndpointOf(upstream: Pick<Upstream, "baseUrl" | "dialect">): string {
+  const base = upstream.baseUrl.replace(/\/+$/, "");
+  if (upstream.dialect !== "anthropic") return `${base}/models`;
+  return `${/\/v\d+$/.test(base) ? base : `${base}/v1`}/models?limit=1000`;
 }

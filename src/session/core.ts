@@ -15,8 +15,9 @@ import type { Meter } from "../meter/price.ts";
 import { learnedKey, type SessionState, sessionKey } from "../projections/fold.ts";
 import { itemOf, type SurfaceItem, surfaceOf } from "../projections/surface.ts";
 import { findNode } from "../projections/tree.ts";
+import { keptLists } from "../providers/kept-lists.ts";
 import { type LearnedLimit, overlayLearned } from "../providers/learned.ts";
-import type { CallModel, Capacity } from "../providers/provider.ts";
+import type { CallModel, Capacity, ListedLimits, Route } from "../providers/provider.ts";
 import { resolveRoute } from "../providers/routes.ts";
 import type { Flight } from "../turn/flight.ts";
 
@@ -68,10 +69,18 @@ interface KeptSurface {
   items: readonly SurfaceItem[];
 }
 
-type CapacitySource = "config" | "learned" | "table" | "unknown";
+type CapacitySource = Route["capacitySource"] | "learned";
 
 /** What settings and configuration say about requests to one route. */
 type Terms = Pick<Ground, "policy" | "capacity" | "prior" | "binding"> & { capacitySource: CapacitySource };
+
+/** Terms, and all that they were worked out from. */
+interface KeptTerms {
+  settings: SessionState;
+  route: string | null;
+  listed: Readonly<ListedLimits> | undefined;
+  of: Terms;
+}
 
 /** Surfaces of this many branches are kept: metadata only, a few hundred bytes an item. */
 const KEPT_SURFACES = 8;
@@ -97,7 +106,7 @@ export class Core {
   /** Finished steps whose client had left: the same body again asks for their reply. */
   readonly broken = new Set<number>();
   private readonly surfaces = new Map<number, KeptSurface>();
-  private terms: { settings: SessionState; route: string | null; of: Terms } | undefined;
+  private terms: KeptTerms | undefined;
 
   /** When this instance took the session over. */
   readonly since: number;
@@ -166,11 +175,29 @@ export class Core {
     return learned ? { ...terms, capacity, capacitySource: "learned" } : terms;
   }
 
-  /** The same settings give the same terms: they are worked out once. */
-  private termsOf(settings: SessionState, route: string | null): Terms {
-    if (this.terms?.settings === settings && this.terms.route === route) return this.terms.of;
+  /** A route as configuration, its provider's list and the table know it now. */
+  resolve(route: string): Route {
     const { config } = this.parts;
-    const resolved = route === null ? undefined : resolveRoute(route, config);
+    return resolveRoute(route, config, keptLists.of(route, config));
+  }
+
+  /**
+   * Asks the provider for its own list of models where neither session nor configuration states the route's window.
+   * Nothing waits for it: the step that is about to go out goes by what is known now, the next one by the list.
+   */
+  askForList(route: string): void {
+    if (this.termsOf(this.settings(), route).capacitySource === "config") return;
+    const asked = keptLists.refresh(route, this.parts);
+    if (asked !== undefined) this.parts.keep(asked);
+  }
+
+  /** The same settings and the same list give the same terms: they are worked out once. */
+  private termsOf(settings: SessionState, route: string | null): Terms {
+    const { config } = this.parts;
+    const listed = route === null ? undefined : keptLists.of(route, config);
+    const kept = this.terms;
+    if (kept?.settings === settings && kept.route === route && kept.listed === listed) return kept.of;
+    const resolved = route === null ? undefined : resolveRoute(route, config, listed);
     const own = settings.capacity as Capacity;
     const of: Terms = {
       policy: modal(effectivePolicy(config, route, settings.policy as PolicyInput)),
@@ -179,7 +206,7 @@ export class Core {
       prior: resolved?.ratio ?? UNKNOWN_RATIO,
       binding: resolved?.thinkingBinding ?? "none",
     };
-    this.terms = { settings, route, of };
+    this.terms = { settings, route, listed, of };
     return of;
   }
 

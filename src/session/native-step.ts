@@ -57,6 +57,7 @@ export async function runStep(
     streams: request.stream,
     abandons: core.ground(branch.id, outbound.route).policy.onDisconnect === "abort",
   });
+  core.askForList(outbound.route);
   core.held.add(branch.id);
   core.flights.set(branch.id, flight);
   let record: SteppedRecord | undefined;

@@ -7,7 +7,7 @@ import { Refusal } from "../failure.ts";
 import type { Branch } from "../log/event-log.ts";
 import { breakerOpen, paidOut } from "../projections/bounds.ts";
 import { breakerKey, paidKey } from "../projections/fold.ts";
-import { resolveRoute, upstreamOf } from "../providers/routes.ts";
+import { upstreamOf } from "../providers/routes.ts";
 import type { Core } from "./core.ts";
 import { storedEnvelope } from "./envelope.ts";
 
@@ -98,7 +98,7 @@ function summarizerOf(core: Core, ground: Ground): Summarizer {
   const upstream = reachable(() => upstreamOf(name, config, secrets, ground.dialect.name));
   // A provider that takes only the client's own key is not called in nobody's name.
   if (upstream === undefined || upstream.forward === true) return { kind: "extractive" };
-  const known = resolveRoute(name, config);
+  const known = core.resolve(name);
   const branch = core.log.branch(ground.branch)!;
   const { parts, tokens } = storedEnvelope(core.log, branch.envelope);
   return {

@@ -1,6 +1,8 @@
 import { expect, it } from "vitest";
+import { parseEnv } from "../../src/env.ts";
 import { Refusal } from "../../src/failure.ts";
 import { builtinProviders } from "../../src/providers/builtin-providers.ts";
+import { keptLists } from "../../src/providers/kept-lists.ts";
 import { routeOfModel } from "../../src/providers/model-name.ts";
 import { fakeGateway, readAll } from "./fake-sessions.ts";
 
@@ -80,6 +82,37 @@ it("[G37] Anthropic's list has its shape and its pages", async () => {
   expect([back.data.map(({ id }) => id), back.has_more]).toEqual([ids.slice(0, 3), false]);
   const end = await list(`/anthropic/v1/models?limit=1000&after_id=${ids.at(-1)}`);
   expect(end).toEqual({ data: [], has_more: false, first_id: null, last_id: null });
+});
+
+it("[G37] tells what a provider's own list states, for the routes that stand here and as far as it is known", async () => {
+  const variables = {
+    PROVIDERS: JSON.stringify({ told: { baseUrl: "https://told.example/v1", dialects: ["openai-chat"] } }),
+    ROUTES: JSON.stringify({ "told/m": {}, "told/own": { window: 7_000 } }),
+  };
+  const data = ["m", "own", "unlisted"].map((id) => ({
+    id,
+    context_length: 9_000,
+    max_completion_tokens: 500,
+  }));
+  await keptLists.refresh("told/m", {
+    config: parseEnv(variables),
+    secrets: {},
+    fetch: async () => Response.json({ data }),
+    now: Date.now,
+  });
+  expect((await list("/openai/v1/models", variables)).data).toMatchObject([
+    { id: "told/m", context_window: 9_000, max_output_tokens: 500 },
+    { id: "told/own", context_window: 7_000, max_output_tokens: 500 },
+  ]);
+  const one = async (id: string) => {
+    const gateway = fakeGateway(readAll, { env: variables });
+    const answer = await gateway.send("GET", `/openai/v1/models/${id}`, { headers: auth });
+    return [answer.status, (await answer.json<Entry>()).context_window];
+  };
+  expect([await one("told/m"), await one("told/unlisted")]).toEqual([
+    [200, 9_000],
+    [404, undefined],
+  ]);
 });
 
 it("[G37] without any key nothing is listed", async () => {

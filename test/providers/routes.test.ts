@@ -3,7 +3,7 @@ import { parseEnv } from "../../src/env.ts";
 import { Refusal } from "../../src/failure.ts";
 import { priorRatio } from "../../src/meter/ratio.ts";
 import { parseRouteName } from "../../src/providers/route-name.ts";
-import { endpointOf, resolveRoute, upstreamOf } from "../../src/providers/routes.ts";
+import { endpointOf, modelsEndpointOf, resolveRoute, upstreamOf } from "../../src/providers/routes.ts";
 
 const empty = parseEnv({});
 const withRoutes = (routes: object) => parseEnv({ ROUTES: JSON.stringify(routes) });
@@ -82,6 +82,34 @@ describe("the capacity of a route", () => {
     expect(resolveRoute("openai/gpt-5", both).capacity.inputLimit).toBe(300_000);
   });
 
+  it("[V6] what the provider's list states stands between the two, and its own window keeps the table's input limit", () => {
+    const gpt = (listed: object, routes: object = {}) =>
+      resolveRoute("openai/gpt-5", withRoutes({ "openai/gpt-5": routes }), listed);
+    expect(gpt({ window: 300_000, maxOutput: 9_000 })).toMatchObject({
+      capacity: { window: 300_000, maxOutput: 9_000 },
+      capacitySource: "provider",
+    });
+    expect(gpt({ window: 300_000 }).capacity.inputLimit).toBeUndefined();
+    expect(gpt({ window: 400_000 }).capacity).toEqual({
+      window: 400_000,
+      inputLimit: 272_000,
+      maxOutput: 128_000,
+    });
+    expect(gpt({ maxOutput: 9_000 })).toMatchObject({
+      capacity: { window: 400_000, inputLimit: 272_000, maxOutput: 9_000 },
+      capacitySource: "table",
+    });
+    const both = gpt({ window: 300_000, inputLimit: 250_000, maxOutput: 9_000 }, { window: 350_000 });
+    expect([both.capacity, both.capacitySource]).toEqual([{ window: 350_000, maxOutput: 9_000 }, "config"]);
+    expect(resolveRoute("mine/m", empty, { window: 9_000 })).toMatchObject({
+      capacity: { window: 9_000 },
+      capacitySource: "provider",
+    });
+    expect(resolveRoute("mine/m", empty, { maxOutput: 9_000 }).capacitySource).toBe("unknown");
+    const claude = resolveRoute("anthropic/claude-opus-4-5", empty, { window: 180_000 });
+    expect(claude.capacity).toMatchObject({ window: 180_000, maxOutput: 64_000, maxImages: 100 });
+  });
+
   it("[V6] [DSH-005] configuration is for the exact provider and model", () => {
     const config = withRoutes({ "small/shared": { window: 1_000, policy: { thresholdRatio: 0.5 } } });
     expect(resolveRoute("small/shared", config).capacity.window).toBe(1_000);
@@ -92,6 +120,17 @@ describe("the capacity of a route", () => {
   it("[V6] a route with nothing but a policy stays as known as it was", () => {
     const config = withRoutes({ "mine/m": { policy: { maxContextTokens: 9_000 } } });
     expect(resolveRoute("mine/m", config)).toMatchObject({ capacity: {}, capacitySource: "unknown" });
+  });
+});
+
+describe("the address of a provider's list", () => {
+  it.each([
+    ["openai-chat", "https://a.test/v1/", "https://a.test/v1/models"],
+    ["openai-responses", "https://a.test/v1", "https://a.test/v1/models"],
+    ["anthropic", "https://a.test", "https://a.test/v1/models?limit=1000"],
+    ["anthropic", "https://a.test/v1/", "https://a.test/v1/models?limit=1000"],
+  ] as const)("[V48] stands beside its model calls: %s at %s", (dialect, baseUrl, url) => {
+    expect(modelsEndpointOf({ dialect, baseUrl })).toBe(url);
   });
 });
 

@@ -68,6 +68,8 @@ export interface StrictOptions {
   /** Tokens of a request, and of a reply's text. Default: a quarter of the characters. */
   count?: (body: Json) => number;
   countText?: (text: string) => number;
+  /** What it answers to the request for its list of models; absent: there is none. */
+  list?: unknown;
 }
 
 export interface StrictProvider {
@@ -76,23 +78,29 @@ export interface StrictProvider {
   /** Adds to the queue of behaviours; beyond its end calls are answered with a short text. */
   will(...behaviours: Behaviour[]): void;
   readonly requests: readonly SeenRequest[];
+  /** Requests for its list of models, which stand apart from those to a model. */
+  readonly lists: readonly SeenRequest[];
 }
 
 export function createStrictProvider(options: StrictOptions = {}): StrictProvider {
   const queue: Behaviour[] = [];
   const requests: SeenRequest[] = [];
+  const lists: SeenRequest[] = [];
   const countText = options.countText ?? ((text) => Math.ceil(text.length / 4));
   const count = options.count ?? ((body) => countText(JSON.stringify(body)));
 
   const handle = async (request: Request): Promise<Response> => {
     const seen = await seenOf(request);
+    if (request.method === "GET" && new URL(seen.url).pathname.endsWith("/models")) {
+      lists.push(seen);
+      return json(options.list === undefined ? noSuchPath : { status: 200, body: options.list });
+    }
     requests.push(seen);
     request.signal.addEventListener("abort", () => {
       seen.aborted = true;
     });
     const { dialect, headers, body } = seen;
-    if (request.method !== "POST" || dialect === undefined)
-      return json({ status: 404, body: { error: "no such path" } });
+    if (request.method !== "POST" || dialect === undefined) return json(noSuchPath);
     const fault = faultOf(dialect, headers, body, { ...options, count });
     if (fault !== undefined) {
       seen.refused = fault;
@@ -114,8 +122,11 @@ export function createStrictProvider(options: StrictOptions = {}): StrictProvide
     fetch: (input, init) => handle(new Request(input as RequestInfo, init as RequestInit)),
     will: (...behaviours) => void queue.push(...behaviours),
     requests,
+    lists,
   };
 }
+
+const noSuchPath: Refusal = { status: 404, body: { error: "no such path" } };
 
 async function seenOf(request: Request): Promise<SeenRequest> {
   const bytes = new Uint8Array(await request.arrayBuffer());

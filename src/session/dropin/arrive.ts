@@ -44,12 +44,7 @@ export async function arrive(core: Core, dialect: DialectName, from: Request): P
   const upstream = upstreamFor(core, dialect, route);
   const listed = goesOn ? undefined : prefixOf(request, request.skipped + request.messages.length);
   const digests = seen.digests(listed?.bytes ?? 0);
-  const attempted: Attempted = {
-    digest: digests.body,
-    key: keyOf(from.headers),
-    retries: Number(from.headers.get("x-stainless-retry-count") ?? 0) || 0,
-    streams: request.stream,
-  };
+  const attempted = attemptedOf(from.headers, digests.body, request.stream);
   const running = flightOf(core, attempted);
   if (running !== undefined) return running.join(from.signal);
   const stored = storedReply(core, attempted);
@@ -89,6 +84,7 @@ export async function arrive(core: Core, dialect: DialectName, from: Request): P
   });
   if (dropsThinking(core, arrival)) core.dropping.add(placed.branch);
   else core.dropping.delete(placed.branch);
+  core.askForList(route);
   core.flights.set(placed.branch, flight);
   core.parts.keep(
     fly(
@@ -179,6 +175,11 @@ function upstreamFor(core: Core, dialect: DialectName, route: string): Upstream 
     "The provider of this model does not speak the dialect of this endpoint.",
     { at: "model" },
   );
+}
+
+function attemptedOf(headers: Headers, digest: string, streams: boolean): Attempted {
+  const retries = Number(headers.get("x-stainless-retry-count") ?? 0) || 0;
+  return { digest, key: keyOf(headers), retries, streams };
 }
 
 function keyOf(headers: Headers): string | undefined {
