@@ -7,10 +7,12 @@ import { type Failure, problem, Refusal, statusOf } from "./failure.ts";
 /** Seconds after which an overloaded gateway may be tried again. */
 const RETRY_AFTER = "2";
 
-/** `more.allow` (methods) becomes the Allow header of a 405. */
+/** `more.allow` (methods) becomes the Allow header of a 405, `more.retryAfter` (seconds) a Retry-After. */
 export function problemResponse(failure: Failure): Response {
   const headers = new Headers({ "content-type": "application/problem+json", "cache-control": "no-store" });
   if (failure.code === "unauthorized") headers.set("www-authenticate", 'Bearer realm="plimsoll"');
+  const wait = failure.more?.retryAfter;
+  if (typeof wait === "number") headers.set("retry-after", String(wait));
   if (failure.code === "overloaded") headers.set("retry-after", RETRY_AFTER);
   if (failure.code === "method-not-allowed") headers.set("allow", allowed(failure).join(", "));
   return new Response(JSON.stringify(problem(failure)), { status: statusOf(failure.code), headers });

@@ -7,6 +7,7 @@ import { Refusal } from "../failure.ts";
 import type { Branch } from "../log/event-log.ts";
 import { type EventRow, metaOf } from "../log/events.ts";
 import { findNode } from "../projections/tree.ts";
+import { retryAfterMs } from "../providers/retry-after.ts";
 import { upstreamOf } from "../providers/routes.ts";
 import { Flight } from "../turn/flight.ts";
 import type { PrepareRequest } from "./attempt.ts";
@@ -94,7 +95,7 @@ export async function runStep(
     return { record };
   }
   if (flight.abort.signal.aborted) throw new Refusal("cancelled", "The step was cancelled.");
-  throw await refusalOf(answer);
+  throw await refusalOf(answer, core.parts.now());
 }
 
 function dispatchOf(core: Core, branch: Branch, raws: PrepareRequest["messages"], strict: boolean) {
@@ -175,21 +176,18 @@ function endsStep(row: EventRow): boolean {
 export function stepAnswer(core: Core, record: SteppedRecord): Response {
   const end = endOf(core, record)!;
   const { log } = core;
-  const seqs: number[] = [];
-  for (const row of log.read(record.step, {
-    limit: 1_000,
-    maxBytes: 64 * 1_048_576,
-    branch: record.branch,
-  })) {
-    if (row.seq >= end.seq) break;
-    if (row.node !== null && row.step === record.step) seqs.push(row.seq);
-  }
+  const rows = log
+    .read(record.step, { limit: 1_000, maxBytes: 64 * 1_048_576, branch: record.branch })
+    .filter((row) => row.seq < end.seq);
+  const seqs = rows.filter((row) => row.node !== null && row.step === record.step).map(({ seq }) => seq);
+  const recovered = compactionIn(rows);
   const branch = log.branch(record.branch)!;
   const { prepareId: _, ...prepared } = record.prepared;
   const told = end.meta.reply ?? {};
   return jsonAnswer(
     {
       ...prepared,
+      ...(recovered && { compaction: recovered }),
       stepId: prepareId(record.step),
       head: seqs.at(-1) ?? branch.head,
       generation: branch.gen,
@@ -203,19 +201,44 @@ export function stepAnswer(core: Core, record: SteppedRecord): Response {
   );
 }
 
+/** The newest compaction that ended while the step was on its way: what recovered it. */
+function compactionIn(rows: readonly EventRow[]): Json | undefined {
+  const end = rows.findLast((row) => row.type === "compaction/end");
+  if (end === undefined) return undefined;
+  const {
+    compaction: id,
+    trigger,
+    rungs,
+    outcome,
+    tokensBefore,
+    tokensAfter,
+  } = metaOf(end, "compaction/end");
+  const generations = rows
+    .filter((row) => row.type === "surface/replace")
+    .map((row) => metaOf(row, "surface/replace"))
+    .filter(({ compaction }) => compaction === id)
+    .map(({ generation }) => generation);
+  return { id, trigger, rungs, outcome, generation: generations.at(-1) ?? null, tokensBefore, tokensAfter };
+}
+
+/** Seconds; a longer wait is told as this. */
+const LONGEST_WAIT = 86_400;
+
 /** What the clients of the flight were told, as a problem document. */
-async function refusalOf(answer: Response): Promise<Refusal> {
+async function refusalOf(answer: Response, now: number): Promise<Refusal> {
   const { status } = answer;
   const said = (await answer.json().catch(() => null)) as {
     error?: { code?: unknown; message?: unknown };
   } | null;
   const code = said?.error?.code === "context_length_exceeded" ? "irreducible" : "upstream";
+  const wait = retryAfterMs(Object.fromEntries(answer.headers), now);
   return new Refusal(
     code,
     code === "irreducible" ? "The request cannot be made to fit." : "The provider did not answer the step.",
     {
       more: {
         upstreamStatus: status,
+        ...(wait !== undefined && { retryAfter: Math.min(LONGEST_WAIT, Math.ceil(wait / 1_000)) }),
         ...(typeof said?.error?.message === "string" && { said: said.error.message.slice(0, 500) }),
       },
     },

@@ -12,7 +12,7 @@ export interface Stepped {
   seqs: number[];
   replySeqs: number[];
   reply: Message[];
-  compaction: { outcome: string } | null;
+  compaction: { id: string; outcome: string; tokensBefore: number; tokensAfter: number } | null;
 }
 
 export const step = (rig: Rig, body: object = {}) => rig.session.expect<Stepped>(200, "POST", "/steps", body);

@@ -40,7 +40,9 @@ describe("failures that pass", () => {
     });
     expect(rig.provider.requests).toHaveLength(3);
     rig.provider.will(limited({ "retry-after": "3600" }));
-    expect((await rig.refused("POST", "/steps", { messages: [user("a")] })).upstreamStatus).toBe(429);
+    const tired = await rig.session.request("POST", "/steps", { messages: [user("a")] });
+    expect([tired.status, tired.headers.get("retry-after")]).toEqual([502, "3600"]);
+    expect(await tired.json()).toMatchObject({ upstreamStatus: 429, retryAfter: 3_600 });
     expect(rig.provider.requests).toHaveLength(4);
     const overloaded = { error: { message: "Overloaded", type: "server_error", code: "server_error" } };
     rig.provider.will({ do: "error-event", after: "par", error: overloaded });
@@ -93,6 +95,10 @@ describe("an overflow inside a step", () => {
     const done = await step(rig, { messages: [user("the question")] });
     expect(done.reply).toEqual([reply("ok")]);
     expect(done.generation).toBe(1);
+    expect(done.compaction).toMatchObject({ trigger: "overflow", outcome: "done", generation: 1 });
+    expect(done.compaction!.tokensAfter).toBeLessThan(done.compaction!.tokensBefore);
+    const [ended] = await rig.bodies("compaction/end");
+    expect(done.compaction).toMatchObject({ id: ended?.compaction, tokensAfter: ended?.tokensAfter });
     expect(sent(rig, rig.provider.requests.length - 1).at(-1)).toEqual(user("the question"));
     const types = await rig.types();
     expect(types.filter((type) => type.startsWith("step/"))).toEqual([
