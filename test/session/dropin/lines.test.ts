@@ -126,6 +126,27 @@ it("[G47] a client that sends its newest messages only stores only the new ones,
   await sound(lines);
 });
 
+it("[G47] its last fifty for a thousand steps: what is stored grows by the new messages alone", async () => {
+  const lines = new Lines();
+  const list: object[] = [user("start")];
+  const stored = () =>
+    lines.core.log
+      .read(0, { limit: 1_000_000, maxBytes: Number.MAX_SAFE_INTEGER })
+      .reduce((sum, row) => sum + row.size, 0);
+  const steps: number[] = [];
+  for (let step = 0; step < 1_000; step++) {
+    const before = step % 250 === 0 ? stored() : 0;
+    await lines.step(list.slice(-50), calls(`c${step}`));
+    if (step % 250 === 0) steps.push(stored() - before);
+    list.push(calls(`c${step}`), result(`c${step}`));
+  }
+  const said = list.slice(0, -1).map((message) => JSON.stringify(message).length);
+  expect(lines.nodes()).toBe(2_000);
+  expect(stored()).toBe(said.reduce((sum, length) => sum + length, 0));
+  // A later step stores no more than an early one, but for the digits of its ids.
+  expect(Math.max(...steps) - steps[1]!).toBeLessThan(20);
+});
+
 it("[G48] what breaks the order is refused before anything is written", async () => {
   const lines = new Lines();
   await lines.step([user("a")], calls("x"));
