@@ -7,6 +7,7 @@ import { BrokenCall, type Dispatched } from "../providers/dispatch.ts";
 import { createAssembler } from "../providers/reply/assemble.ts";
 import { FrameSplitter } from "../providers/reply/frames.ts";
 import { readReply } from "../providers/reply/read.ts";
+import { renderReply } from "../providers/reply/render.ts";
 import type { Reply } from "../providers/reply/reply.ts";
 import type { Flight, HeaderMap } from "./flight.ts";
 import { type Action, newStep, nextAction, type Signal, type StepState, type Verdict } from "./step.ts";
@@ -164,6 +165,12 @@ class Turn {
     if (action === "recover" && (await this.isSettledBy(reply!))) return;
     if (action === "store" || (action === "recover" && reply!.usable)) this.work.store(reply!);
     else this.work.fail(reply === undefined ? "garbage" : "empty");
+    if (this.flight.isCommitted && reply?.usable) {
+      // Pings of ours have begun a stream already.
+      this.flight.pass(streamOf(this.work, reply));
+      this.flight.end();
+      return;
+    }
     // The provider's own bytes, whatever they are: it answered.
     this.flight.answer(sent.status, this.work.headers(sent.headers), raw);
   }
@@ -268,6 +275,12 @@ function split(splitter: FrameSplitter, chunk: Uint8Array): Uint8Array[] {
 
 function textOf(raw: Uint8Array): string {
   return new TextDecoder().decode(raw);
+}
+
+/** A whole reply as the shortest stream of its dialect. */
+function streamOf({ dialect, hidesUsage }: TurnWork, reply: Reply): Uint8Array {
+  const { id = "plimsoll", model = "" } = reply;
+  return renderReply(dialect, { ...reply, id, model }, { stream: true, includeUsage: !hidesUsage });
 }
 
 function decoded(raw: Uint8Array): unknown {

@@ -121,7 +121,22 @@ describe("a step on its way", () => {
     expect(await (await flight.join()).text()).toBe(': ping\n\nerror {"error":{}}');
   });
 
-  it("[V35] answered whole behind pings breaks the stream off, and no one waits for ever", async () => {
+  it("[V35] answered whole behind pings goes on as a stream", async () => {
+    const flight = flightOf();
+    flight.commit({});
+    flight.ping(utf8Bytes(": ping\n\n"));
+    const message = { role: "assistant", content: "all at once" };
+    const whole = { id: "c1", model: "m", choices: [{ index: 0, message, finish_reason: "stop" }] };
+    const { work, deeds } = workOf([sent(200, false, [utf8Bytes(JSON.stringify(whole))])]);
+    await runTurn(work, flight);
+    expect(deeds).toEqual(["store"]);
+    const text = await (await flight.join()).text();
+    expect(text).toMatch(/^: ping\n\ndata: /);
+    expect(text).toContain("all at once");
+    expect(text).toContain("[DONE]");
+  });
+
+  it("[V35] garbage behind pings breaks the stream off, and no one waits for ever", async () => {
     const flight = flightOf();
     flight.commit({});
     const client = await flight.join();
