@@ -7,6 +7,7 @@ import { Refusal } from "../failure.ts";
 import type { Branch } from "../log/event-log.ts";
 import { type EventRow, metaOf } from "../log/events.ts";
 import { findNode } from "../projections/tree.ts";
+import { renderReply } from "../providers/reply/render.ts";
 import { retryAfterMs } from "../providers/retry-after.ts";
 import { upstreamOf } from "../providers/routes.ts";
 import { Flight } from "../turn/flight.ts";
@@ -16,6 +17,7 @@ import { storedEnvelope } from "./envelope.ts";
 import { claimable, claimed, waitingRaws } from "./inbox.ts";
 import { ingest } from "./ingest.ts";
 import type { Prepared } from "./landing.ts";
+import { ownHeaders } from "./outbound/answers.ts";
 import { fly } from "./outbound/fly.ts";
 import { stepWork } from "./outbound/work.ts";
 import { prepare } from "./prepare.ts";
@@ -85,15 +87,17 @@ export async function runStep(
     },
     flight,
   );
-  core.parts.keep(flown);
+  const ended = flown.then(() => {
+    if (record === undefined || endOf(core, record) === undefined) return false;
+    remember(record);
+    return true;
+  });
+  core.parts.keep(ended);
   const answer = await flight.join(request.signal);
   if (request.stream && answer.ok) return { stream: answer };
-  await flown;
+  const whole = await ended;
   if (unprepared !== undefined) throw unprepared;
-  if (record !== undefined && endOf(core, record) !== undefined) {
-    remember(record);
-    return { record };
-  }
+  if (whole && record !== undefined) return { record };
   if (flight.abort.signal.aborted) throw new Refusal("cancelled", "The step was cancelled.");
   throw await refusalOf(answer, core.parts.now());
 }
@@ -172,18 +176,23 @@ function endsStep(row: EventRow): boolean {
   return row.type.startsWith("step/");
 }
 
-/** The answer, from the log: the reply's messages as they stand there. */
-export function stepAnswer(core: Core, record: SteppedRecord): Response {
-  const end = endOf(core, record)!;
+/** What the log holds of a step that is over. */
+function stored(core: Core, record: SteppedRecord) {
   const { log } = core;
+  const end = endOf(core, record)!;
   const rows = log
     .read(record.step, { limit: 1_000, maxBytes: 64 * 1_048_576, branch: record.branch })
     .filter((row) => row.seq < end.seq);
   const seqs = rows.filter((row) => row.node !== null && row.step === record.step).map(({ seq }) => seq);
+  return { rows, seqs, reply: seqs.map((seq) => log.body(seq)), told: end.meta.reply ?? {} };
+}
+
+/** The answer, from the log: the reply's messages as they stand there. */
+export function stepAnswer(core: Core, record: SteppedRecord): Response {
+  const { rows, seqs, reply, told } = stored(core, record);
   const recovered = compactionIn(rows);
-  const branch = log.branch(record.branch)!;
+  const branch = core.log.branch(record.branch)!;
   const { prepareId: _, ...prepared } = record.prepared;
-  const told = end.meta.reply ?? {};
   return jsonAnswer(
     {
       ...prepared,
@@ -197,8 +206,23 @@ export function stepAnswer(core: Core, record: SteppedRecord): Response {
       usage: told.usage ?? null,
       replySeqs: seqs,
     },
-    { reply: seqs.map((seq) => log.body(seq)) },
+    { reply },
   );
+}
+
+/** The reply of a step that streamed, as a stream once more. */
+export function stepStream(core: Core, record: SteppedRecord): Response {
+  const { reply, told } = stored(core, record);
+  const { id = `plimsoll-${record.step}`, model = "", finish, usage, created } = told;
+  const whole = { id, model, finish, usage, ...(created !== undefined && { created }) };
+  const branch = core.log.branch(record.branch)!;
+  const bytes = renderReply(
+    core.dialectName(branch),
+    { ...whole, choices: [{ index: 0, messages: reply }] },
+    { stream: true, includeUsage: true },
+  );
+  const headers = { ...ownHeaders(core, branch.id, { step: record.step }), "plimsoll-replayed": "1" };
+  return new Response(bytes, { headers: { ...headers, "content-type": "text/event-stream" } });
 }
 
 /** The newest compaction that ended while the step was on its way: what recovered it. */

@@ -15,7 +15,7 @@ import { type EnvelopeParts, envelopeFields, storedEnvelope } from "./envelope.t
 import { enqueue, enqueueSchema } from "./inbox.ts";
 import type { Prepared } from "./landing.ts";
 import { cancel, compactManually, planManually, undoNewest } from "./manual.ts";
-import { runStep, type SteppedRecord, stepAnswer } from "./native-step.ts";
+import { runStep, type SteppedRecord, stepAnswer, stepStream } from "./native-step.ts";
 import { recover } from "./overflow.ts";
 import { prepare } from "./prepare.ts";
 import { pressureReport } from "./pressure.ts";
@@ -153,7 +153,12 @@ async function postStep(call: Call): Promise<Response> {
   const key = keyOf(call);
   const own = { stream, key, digest: digestOf(call, body), signal: request.signal };
   if (stream) {
-    const begun = await runStep(core, { ...asked, ...own }, () => {});
+    const before = streamBefore(core, own);
+    if (before !== undefined) return await before;
+    const { idempotency, now } = core.parts;
+    const begun = await runStep(core, { ...asked, ...own }, (record) => {
+      if (key !== undefined) idempotency.put(key, own.digest, record, now());
+    });
     return "stream" in begun ? begun.stream : stepAnswer(core, begun.record);
   }
   const stored = await once<SteppedRecord>(call, body, async (remember) => {
@@ -162,6 +167,19 @@ async function postStep(call: Call): Promise<Response> {
     return done.record;
   });
   return stepAnswer(core, stored);
+}
+
+/** What a streaming step with this Idempotency-Key said, or is saying; undefined when there is none. */
+function streamBefore(
+  core: Core,
+  { key, digest, signal }: { key: string | undefined; digest: string; signal: AbortSignal },
+): Promise<Response> | Response | undefined {
+  if (key === undefined) return undefined;
+  const seen = core.parts.idempotency.get(key, core.parts.now());
+  const flying = [...core.flights.values()].find(({ parts }) => parts.key === key);
+  if ((seen?.digest ?? flying?.parts.digest ?? digest) !== digest) throw mismatch();
+  if (seen !== undefined) return stepStream(core, seen.answer as SteppedRecord);
+  return flying?.joinable ? flying.join(signal) : undefined;
 }
 
 function envelopeParts(body: Body): EnvelopeParts {
@@ -202,7 +220,7 @@ async function once<T>(
   const seen = idempotency.get(key, now());
   const flying = core.inFlight.get(key);
   if ((seen?.digest ?? flying?.digest ?? digest) !== digest) {
-    throw new Refusal("idempotency-mismatch", "This Idempotency-Key was used with another request.");
+    throw mismatch();
   }
   if (seen !== undefined) return seen.answer as T;
   if (flying !== undefined) return (await flying.answer) as T;
@@ -213,6 +231,10 @@ async function once<T>(
   } finally {
     core.inFlight.delete(key);
   }
+}
+
+function mismatch(): Refusal {
+  return new Refusal("idempotency-mismatch", "This Idempotency-Key was used with another request.");
 }
 
 function keyOf({ request }: Call): string | undefined {

@@ -157,4 +157,29 @@ describe("a step", () => {
     expect(again).toMatchObject({ replySeqs: first.replySeqs, reply: first.reply });
     expect(rig.provider.requests).toHaveLength(2);
   });
+
+  it("[G88] that streams is made once for an Idempotency-Key too: a second call joins it, a later one gets its reply", async () => {
+    const rig = await openRig();
+    const key = { "idempotency-key": "k2" };
+    const ask = (stream: boolean) =>
+      rig.session.request("POST", "/steps", { messages: [user("a")], stream }, key);
+    rig.provider.will({ do: "refuse", status: 400, body: { error: { message: "no" } } });
+    expect((await ask(true)).status).toBe(502);
+    rig.provider.will({ do: "reply", text: "said once" });
+    const both = await Promise.all([ask(true), ask(true)]);
+    // The second joins it, or comes when it is over.
+    for (const text of await Promise.all(both.map((answer) => answer.text()))) {
+      expect(text.match(/said once/g)).toHaveLength(1);
+      expect(text).toContain("[DONE]");
+    }
+    expect(rig.provider.requests).toHaveLength(2);
+    await until(async () => (await state(rig)).running.length === 0);
+    const later = await ask(true);
+    expect([later.status, later.headers.get("plimsoll-replayed")]).toEqual([200, "1"]);
+    const again = await later.text();
+    expect(again).toContain("said once");
+    expect(again).toContain("[DONE]");
+    expect((await ask(false)).status).toBe(422);
+    expect(rig.provider.requests).toHaveLength(2);
+  });
 });
